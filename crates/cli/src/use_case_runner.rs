@@ -189,8 +189,8 @@ impl UseCaseRunner<'_> {
             .map(|caller| caller.session_name(&actor))
             .unwrap_or_default();
         let (clock, git) = (SystemClock, DiskGit::open(&self.project.root));
-        let decisions = self.project.open_decisions();
-        let coordination = RepositoryCoordination::open(&self.project.root);
+        let decisions = self.project.open_decisions(&git);
+        let coordination = RepositoryCoordination::open(&git);
         let mut ctx = Context::new(
             store,
             self.files,

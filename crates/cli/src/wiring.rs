@@ -57,11 +57,9 @@ pub(crate) struct Project {
 impl Project {
     /// Returns the decision files, where decisions travel through git: not on a shared store, which
     /// has them itself.
-    pub(crate) fn open_decisions(&self) -> Option<DiskDecisions> {
+    pub(crate) fn open_decisions(&self, git: &DiskGit) -> Option<DiskDecisions> {
         match (self.settings.storage, self.settings.git.decisions) {
-            (Storage::Sqlite | Storage::Json, DecisionStorage::Files) => {
-                DiskDecisions::open(&self.root)
-            }
+            (Storage::Sqlite | Storage::Json, DecisionStorage::Files) => DiskDecisions::open(git),
             _ => None,
         }
     }

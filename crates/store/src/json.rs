@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::ids::{OperationId, StoreId};
 use domain::ports::{
@@ -14,10 +14,10 @@ use domain::ports::{
     Transaction,
 };
 use domain::tree::FactMismatch;
-use rustix::fs::{FlockOperation, flock};
 
 use crate::durable::{Durability, replace_file};
 use crate::engine::{EngineSettings, io_fault};
+use crate::file_lock::acquire_file_lock;
 use crate::journal::{Journal, JournalContents, JournalDamage};
 use crate::layout::Layout;
 use crate::memory::{MemoryState, MemoryTransaction, drain_warnings};
@@ -134,22 +134,9 @@ impl JsonStore {
 
 /// Acquires the write lock of the JSON engine, held until the returned file is closed.
 pub(crate) fn acquire_write_lock(layout: &Layout, patience: Duration) -> Result<File, StoreFault> {
-    let path = &layout.lock;
-    let file = crate::private_files::private_open_options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path)
-        .map_err(|error| io_fault("cannot write", path, error))?;
-    // Polled, because a blocking `flock` knows no timeout and a signal would need a handler.
-    let deadline = Instant::now() + patience;
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
-            Err(_) => return Err(StoreFault::Locked { holder: None }),
-        }
-    }
+    acquire_file_lock(&layout.lock, patience)
+        .map_err(|error| io_fault("cannot lock", &layout.lock, error))?
+        .ok_or(StoreFault::Locked { holder: None })
 }
 
 impl Store for JsonStore {

@@ -11,6 +11,7 @@ mod coordination;
 mod dry_run;
 mod durable;
 mod engine;
+mod file_lock;
 mod git;
 mod journal;
 mod json;

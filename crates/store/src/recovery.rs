@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::cascade::{CascadeContext, reevaluate_subtree};
 use domain::fact::Fact;
@@ -22,9 +22,9 @@ use domain::status::{StatusInputs, StatusRules};
 use domain::text::count_with_noun;
 use domain::time::Timestamp;
 use domain::tree::Tree;
-use rustix::fs::{FlockOperation, flock};
 
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
+use crate::file_lock::acquire_file_lock;
 use crate::journal::{Journal, JournalEntry, chain_start_hash};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
@@ -511,19 +511,8 @@ pub(crate) fn database_file_paths(database: &Path) -> [PathBuf; 3] {
 /// Acquires the lock under which one process at a time creates, rebuilds or replaces a state.
 pub(crate) fn acquire_rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
     let path = layout.home.join("rebuild.lock");
-    let file = crate::private_files::private_open_options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(|error| io_fault("cannot write", &path, error))?;
     // Longer than the wait for the write lock: the holder may be rebuilding a long history.
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
-            Err(_) => return Err(StoreFault::Locked { holder: None }),
-        }
-    }
+    acquire_file_lock(&path, Duration::from_secs(30))
+        .map_err(|error| io_fault("cannot lock", &path, error))?
+        .ok_or(StoreFault::Locked { holder: None })
 }

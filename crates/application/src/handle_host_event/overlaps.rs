@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Returns the message about overlaps of what a call changes, if there are new ones.
 ///
-/// Without a coordination database this costs one `stat`.
+/// While no other session is live this reads one small file.
 pub(super) fn tell_overlaps(
     ctx: &Context<'_>,
     event: &HostEvent,

@@ -46,7 +46,7 @@ impl FakeCoordination<'_> {
         match self.repository.state.get() {
             DatabaseState::Usable => Ok(()),
             DatabaseState::ReadOnly => Err(StoreFault::ReadOnly {
-                path: "coordination.db".into(),
+                path: "claims.json".into(),
             }),
             DatabaseState::Locked => Err(StoreFault::Locked { holder: None }),
         }

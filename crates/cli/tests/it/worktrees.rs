@@ -129,8 +129,8 @@ impl Repository {
         (before, self.hook(folder, session, "PostToolUse", fields))
     }
 
-    fn database(&self) -> PathBuf {
-        self.main().join(".git/throughline/coordination.db")
+    fn claims_file(&self) -> PathBuf {
+        self.main().join(".git/throughline/claims.json")
     }
 }
 
@@ -261,7 +261,7 @@ fn two_worktrees_never_hand_out_the_same_ticket_id() {
 }
 
 #[test]
-fn reading_creates_no_coordination_database() {
+fn reading_creates_no_coordination_files() {
     let repository = Repository::new();
     let _ = std::fs::remove_dir_all(repository.main().join(".git/throughline"));
     for arguments in [
@@ -274,16 +274,14 @@ fn reading_creates_no_coordination_database() {
     ] {
         repository.ok(&repository.main(), "s1", arguments);
     }
-    assert!(
-        !repository
-            .main()
-            .join(".git/throughline/coordination.db")
-            .exists()
-    );
+    for name in ["claims.json", "coordination.lock", "sessions", "ids"] {
+        let path = repository.main().join(".git/throughline").join(name);
+        assert!(!path.exists(), "{name}");
+    }
 }
 
 #[test]
-fn the_coordination_database_is_private_and_leaves_the_tree_clean() {
+fn the_claims_are_private_and_leaves_the_tree_clean() {
     use std::os::unix::fs::PermissionsExt;
     let repository = Repository::new();
     let before = repository
@@ -301,9 +299,9 @@ fn the_coordination_database_is_private_and_leaves_the_tree_clean() {
             .mode()
             & 0o777
     };
-    assert_eq!(mode(&repository.database()), 0o600);
+    assert_eq!(mode(&repository.claims_file()), 0o600);
     assert_eq!(
-        mode(repository.database().parent().expect("a folder")),
+        mode(repository.claims_file().parent().expect("a folder")),
         0o700
     );
     let listed = String::from_utf8(before).expect("UTF-8");
@@ -334,17 +332,10 @@ fn a_claim_in_a_read_only_repository_holds_here_and_says_so() {
 }
 
 #[test]
-fn a_damaged_coordination_database_is_replaced() {
+fn damaged_claims_are_replaced() {
     let repository = Repository::new();
     repository.ok(&repository.main(), "s1", &["claim", "001"]);
-    for suffix in ["-wal", "-shm"] {
-        let _ = std::fs::remove_file(
-            repository
-                .main()
-                .join(format!(".git/throughline/coordination.db{suffix}")),
-        );
-    }
-    std::fs::write(repository.database(), "this is not a database".repeat(100)).expect("written");
+    std::fs::write(repository.claims_file(), "not claims").expect("written");
     repository.ok(&repository.main(), "s2", &["status"]);
     repository.ok(&repository.main(), "s2", &["claim", "002"]);
     assert_eq!(

@@ -1,203 +1,250 @@
-//! Live sessions and the files they touched, as rows of the coordination database.
+//! Live sessions and the files they touched: one file per session and worktree.
+//!
+//! Every tool call of an agent gets here, so recording is one appended line without a lock, and
+//! listing reads a few small files. A line that a crash cut off is skipped; the next one begins
+//! with a line break of its own.
 
-use domain::ports::{LiveSession, NodeKey, SessionActivity};
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use domain::ids::Digest32;
+use domain::ports::{LiveSession, NodeKey, SessionActivity, StoreFault};
 use domain::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use serde::{Deserialize, Serialize};
 
-use super::KnownWorktrees;
-use super::worktree::CoordinationPlace;
+use super::unreachable_fault;
+use super::worktree::{CoordinationPlace, WorktreeName};
+use crate::durable::{Durability, replace_file};
+use crate::private_files::{create_private_directory, private_open_options};
 
 /// Minimum time between two records of a session that does nothing new.
 const RECORD_INTERVAL_MS: i64 = 30_000;
 /// Maximum number of files remembered per session and worktree, the newest.
-const MAX_TOUCHED_FILES: i64 = 200;
+const MAX_TOUCHED_FILES: usize = 200;
 /// How long a silent session is remembered.
-const SESSION_RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+const SESSION_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Size from which a session's file is written anew as one line.
+const MAX_FILE_BYTES: usize = 32 * 1024;
+/// Maximum number of bytes read of a session's file: no other program writes there.
+const MAX_READ_BYTES: u64 = 4 * 1024 * 1024;
+
+/// One line of a session's file: what it did at one moment.
+#[derive(Debug, Serialize, Deserialize)]
+struct SessionLine {
+    at: i64,
+    session: String,
+    project: String,
+    worktree: WorktreeName,
+    folder: String,
+    /// Profile and path of the node it works on.
+    focus: Option<(String, String)>,
+    touched: Vec<String>,
+}
+
+/// A session's file, as read.
+struct SessionFile {
+    lines: Vec<SessionLine>,
+    size: usize,
+}
+
+impl SessionFile {
+    /// Reads a file; `None` if there is none.
+    fn read_from(path: &Path) -> Result<Option<Self>, StoreFault> {
+        let mut bytes = Vec::new();
+        let read =
+            fs::File::open(path).and_then(|file| file.take(MAX_READ_BYTES).read_to_end(&mut bytes));
+        match read {
+            Ok(size) => Ok(Some(Self {
+                lines: bytes
+                    .split(|byte| *byte == b'\n')
+                    .filter_map(|line| serde_json::from_slice(line).ok())
+                    .collect(),
+                size,
+            })),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreachable_fault("cannot read", path, error)),
+        }
+    }
+
+    /// The files the session touched, newest first.
+    fn touched_files(&self) -> Vec<String> {
+        let mut touched: Vec<String> = Vec::new();
+        for file in self.lines.iter().rev().flat_map(|line| &line.touched) {
+            if touched.len() < MAX_TOUCHED_FILES && !touched.contains(file) {
+                touched.push(file.clone());
+            }
+        }
+        touched
+    }
+
+    /// Whether an activity needs no record: the last one was lately, with the same focus, and every
+    /// file is known.
+    fn covers(&self, activity: &SessionActivity<'_>) -> bool {
+        self.lines.last().is_some_and(|last| {
+            last.at > activity.at.as_millis() - RECORD_INTERVAL_MS
+                && last.focus == activity.focus.map(to_pair)
+        }) && activity
+            .touched
+            .iter()
+            .all(|file| self.lines.iter().any(|line| line.touched.contains(file)))
+    }
+}
+
+fn to_pair(node: &NodeKey) -> (String, String) {
+    (node.profile.clone(), node.path.clone())
+}
+
+/// Returns the file of a session. The name is a digest: sessions are named by their hosts.
+fn session_file(
+    place: &CoordinationPlace,
+    project: &str,
+    worktree: &WorktreeName,
+    session: &str,
+) -> PathBuf {
+    let WorktreeName { name, made } = worktree;
+    let key = format!("{project}\0{name}\0{made}\0{session}");
+    let digest = Digest32::of_bytes(key.as_bytes()).to_string();
+    let name: String = digest.chars().take(32).collect();
+    place.sessions_folder().join(format!("{name}.jsonl"))
+}
+
+fn own_file(place: &CoordinationPlace, session: &str) -> PathBuf {
+    session_file(place, &place.project, &place.worktree, session)
+}
 
 /// Returns the sessions heard of since `since`, in existing worktrees, the most recent first.
 pub(super) fn list_sessions(
-    connection: &Connection,
     place: &CoordinationPlace,
     since: Timestamp,
-) -> rusqlite::Result<Vec<LiveSession>> {
-    let mut worktrees = KnownWorktrees::new(place);
-    let mut statement = connection.prepare_cached(
-        "SELECT session, profile, path, heard, worktree, made, folder FROM session \
-         WHERE project = ?1 AND heard >= ?2 ORDER BY heard DESC, session",
-    )?;
-    let mut files = connection.prepare_cached(
-        "SELECT file FROM touched WHERE project = ?1 AND session = ?2 AND worktree = ?3 \
-         ORDER BY at DESC, file",
-    )?;
-    let mut rows = statement.query(params![place.project, since.as_millis()])?;
+) -> Result<Vec<LiveSession>, StoreFault> {
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let Some(worktree) = worktrees.find_worktree(row, 4)? else {
+    for path in list_files(place)? {
+        let Some(file) = SessionFile::read_from(&path)? else {
             continue;
         };
-        let session: String = row.get(0)?;
-        let name: String = row.get(4)?;
-        let touched = files
-            .query_map(params![place.project, session, name], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        let focus = row
-            .get::<_, Option<String>>(1)?
-            .zip(row.get::<_, Option<String>>(2)?)
-            .map(|(profile, path)| NodeKey { profile, path });
+        let Some(last) = file.lines.last() else {
+            continue;
+        };
+        if last.project != place.project || last.at < since.as_millis() {
+            continue;
+        }
+        let Some(worktree) = place.describe_worktree(&last.worktree, &last.folder) else {
+            continue;
+        };
+        let focus = last.focus.clone();
         found.push(LiveSession {
-            session,
+            session: last.session.clone(),
             worktree,
-            focus,
-            touched,
-            heard: Timestamp::from_millis(row.get(3)?),
+            focus: focus.map(|(profile, path)| NodeKey { profile, path }),
+            touched: file.touched_files(),
+            heard: Timestamp::from_millis(last.at),
         });
     }
+    found.sort_by(|a, b| (b.heard, &a.session).cmp(&(a.heard, &b.session)));
     Ok(found)
 }
 
-/// Whether an activity needs no write: the session was recorded lately, with the same focus, and
-/// every file is known.
-pub(super) fn is_up_to_date(
-    connection: &Connection,
+/// Returns when a session was last heard of.
+pub(super) fn find_last_activity(
+    place: &CoordinationPlace,
+    worktree: &WorktreeName,
+    session: &str,
+) -> Result<Option<Timestamp>, StoreFault> {
+    let file = SessionFile::read_from(&session_file(place, &place.project, worktree, session))?;
+    let last = file.as_ref().and_then(|file| file.lines.last());
+    Ok(last.map(|last| Timestamp::from_millis(last.at)))
+}
+
+fn list_files(place: &CoordinationPlace) -> Result<Vec<PathBuf>, StoreFault> {
+    let folder = place.sessions_folder();
+    match fs::read_dir(&folder) {
+        Ok(entries) => Ok(entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+            .collect()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(unreachable_fault("cannot list", &folder, error)),
+    }
+}
+
+/// Records a session's activity and the files it touched, if something is new.
+pub(super) fn record_activity(
     place: &CoordinationPlace,
     activity: &SessionActivity<'_>,
-) -> rusqlite::Result<bool> {
-    let worktree = &place.worktree;
-    let focus = activity.focus;
-    let is_recent: Option<bool> = connection
-        .prepare_cached(
-            "SELECT heard > ?4 AND profile IS ?5 AND path IS ?6 AND made = ?7 FROM session \
-             WHERE project = ?1 AND session = ?2 AND worktree = ?3",
-        )?
-        .query_row(
-            params![
-                place.project,
-                activity.session,
-                worktree.name,
-                activity.at.as_millis() - RECORD_INTERVAL_MS,
-                focus.map(|focus| &focus.profile),
-                focus.map(|focus| &focus.path),
-                worktree.made,
-            ],
-            |row| row.get(0),
-        )
-        .optional()?;
-    if is_recent != Some(true) {
-        return Ok(false);
+) -> Result<(), StoreFault> {
+    let path = own_file(place, activity.session);
+    let known = SessionFile::read_from(&path)?;
+    if known.as_ref().is_some_and(|file| file.covers(activity)) {
+        return Ok(());
     }
-    let mut statement = connection.prepare_cached(
-        "SELECT 1 FROM touched WHERE project = ?1 AND session = ?2 AND worktree = ?3 AND file = ?4",
-    )?;
-    for file in activity.touched {
-        if !statement.exists(params![
-            place.project,
-            activity.session,
-            worktree.name,
-            file
-        ])? {
-            return Ok(false);
+    let mut line = SessionLine {
+        at: activity.at.as_millis(),
+        session: activity.session.to_owned(),
+        project: place.project.clone(),
+        worktree: place.worktree.clone(),
+        folder: place.folder.clone(),
+        focus: activity.focus.map(to_pair),
+        touched: activity.touched.to_vec(),
+    };
+    let fault = |error| unreachable_fault("cannot write", &path, error);
+    match known {
+        Some(file) if file.size > MAX_FILE_BYTES => {
+            line.touched.extend(file.touched_files());
+            replace_file(&path, &encode_line(&line), Durability::Atomic).map_err(fault)
+        }
+        Some(_) => append_line(&path, &line).map_err(fault),
+        None => {
+            let folder = place.sessions_folder();
+            create_private_directory(&folder).map_err(fault)?;
+            delete_silent_sessions(place);
+            append_line(&path, &line).map_err(fault)
         }
     }
-    Ok(true)
 }
 
-/// Records a session's activity and the files it touched.
-pub(super) fn record_activity(
-    transaction: &Transaction<'_>,
-    place: &CoordinationPlace,
-    activity: &SessionActivity<'_>,
-) -> rusqlite::Result<()> {
-    let (worktree, at) = (&place.worktree, activity.at.as_millis());
-    transaction
-        .prepare_cached(
-            "INSERT OR REPLACE INTO session \
-             (project, session, worktree, made, folder, profile, path, heard) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        )?
-        .execute(params![
-            place.project,
-            activity.session,
-            worktree.name,
-            worktree.made,
-            place.folder,
-            activity.focus.map(|focus| &focus.profile),
-            activity.focus.map(|focus| &focus.path),
-            at,
-        ])?;
-    let mut statement = transaction.prepare_cached(
-        "INSERT OR REPLACE INTO touched (project, session, worktree, file, at) \
-         VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    for file in activity.touched {
-        statement.execute(params![
-            place.project,
-            activity.session,
-            worktree.name,
-            file,
-            at
-        ])?;
-    }
-    if !activity.touched.is_empty() {
-        transaction
-            .prepare_cached(
-                "DELETE FROM touched WHERE project = ?1 AND session = ?2 AND worktree = ?3 \
-                 AND file NOT IN (SELECT file FROM touched \
-                 WHERE project = ?1 AND session = ?2 AND worktree = ?3 \
-                 ORDER BY at DESC, file LIMIT ?4)",
-            )?
-            .execute(params![
-                place.project,
-                activity.session,
-                worktree.name,
-                MAX_TOUCHED_FILES
-            ])?;
-    }
-    delete_silent_sessions(transaction, at - SESSION_RETENTION_MS)
+fn encode_line(line: &SessionLine) -> Vec<u8> {
+    let mut bytes = vec![b'\n'];
+    bytes.extend(serde_json::to_vec(line).unwrap_or_default());
+    bytes.push(b'\n');
+    bytes
 }
 
-/// Deletes the sessions that were last heard of before a moment.
-fn delete_silent_sessions(transaction: &Transaction<'_>, before: i64) -> rusqlite::Result<()> {
-    let deleted = transaction
-        .prepare_cached("DELETE FROM session WHERE heard < ?1")?
-        .execute([before])?;
-    if deleted > 0 {
-        transaction.execute(
-            "DELETE FROM touched WHERE NOT EXISTS (SELECT 1 FROM session \
-             WHERE session.project = touched.project AND session.session = touched.session \
-             AND session.worktree = touched.worktree)",
-            [],
-        )?;
-    }
-    Ok(())
+fn append_line(path: &Path, line: &SessionLine) -> std::io::Result<()> {
+    let mut file = private_open_options()
+        .append(true)
+        .create(true)
+        .open(path)?;
+    // One write: parallel tool calls of a session do not mix their lines.
+    file.write_all(&encode_line(line))
 }
 
-/// Whether a session of this worktree is recorded.
-pub(super) fn has_session(
-    connection: &Connection,
-    place: &CoordinationPlace,
-    session: &str,
-) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT 1 FROM session WHERE project = ?1 AND session = ?2 AND worktree = ?3",
-        )?
-        .exists(params![place.project, session, place.worktree.name])
+/// Deletes the files of sessions that were not heard of for a long time.
+fn delete_silent_sessions(place: &CoordinationPlace) {
+    for path in list_files(place).unwrap_or_default() {
+        let is_silent = fs::metadata(&path)
+            .and_then(|found| found.modified())
+            .is_ok_and(|at| {
+                SystemTime::now()
+                    .duration_since(at)
+                    .is_ok_and(|age| age > SESSION_RETENTION)
+            });
+        if is_silent {
+            // Another process may have been quicker.
+            let _ = fs::remove_file(&path);
+        }
+    }
 }
 
-/// Deletes a session of this worktree and its files.
-pub(super) fn delete_session(
-    transaction: &Transaction<'_>,
-    place: &CoordinationPlace,
-    session: &str,
-) -> rusqlite::Result<()> {
-    for statement in [
-        "DELETE FROM session WHERE project = ?1 AND session = ?2 AND worktree = ?3",
-        "DELETE FROM touched WHERE project = ?1 AND session = ?2 AND worktree = ?3",
-    ] {
-        transaction.execute(
-            statement,
-            params![place.project, session, place.worktree.name],
-        )?;
+/// Deletes a session of this worktree.
+pub(super) fn delete_session(place: &CoordinationPlace, session: &str) -> Result<(), StoreFault> {
+    let path = own_file(place, session);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(unreachable_fault("cannot delete", &path, error))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }

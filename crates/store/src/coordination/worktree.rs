@@ -6,12 +6,13 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use domain::ports::{StoreFault, Worktree};
+use domain::ports::Worktree;
+use serde::{Deserialize, Serialize};
 
 use crate::git::{RepositoryPaths, read_first_line};
 
-/// A worktree in the database.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// A worktree in the files of the coordination.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorktreeName {
     /// Git's name of it; empty for the main working tree.
     pub(super) name: String,
@@ -31,39 +32,47 @@ pub(super) struct CoordinationPlace {
 }
 
 impl CoordinationPlace {
-    /// Finds the repository of the project at `root`.
-    pub(super) fn find_place(root: &Path) -> Result<Option<Self>, StoreFault> {
-        let Some(paths) = RepositoryPaths::find_repository(root)? else {
-            return Ok(None);
-        };
-        // A linked worktree's `commondir` usually is `../..`; resolved, all worktrees agree.
-        let common = paths.common.canonicalize().unwrap_or(paths.common);
-        let own = paths.own.canonicalize().unwrap_or(paths.own);
-        let name = match own.strip_prefix(common.join("worktrees")) {
-            Ok(name) => name.to_string_lossy().into_owned(),
-            Err(_) => String::new(),
-        };
-        let made = if name.is_empty() {
-            0
+    /// Returns the place of a project in its repository.
+    pub(super) fn from_paths(paths: &RepositoryPaths) -> Self {
+        let (common, worktree) = if paths.own == paths.common {
+            (paths.common.clone(), WorktreeName::default())
         } else {
-            made_at(&own).unwrap_or(0)
+            // A linked worktree's `commondir` usually is `../..`; resolved, all worktrees agree.
+            let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            let (common, own) = (resolved(&paths.common), resolved(&paths.own));
+            let name = match own.strip_prefix(common.join("worktrees")) {
+                Ok(name) => name.to_string_lossy().into_owned(),
+                Err(_) => String::new(),
+            };
+            let made = match name.is_empty() {
+                true => 0,
+                false => made_at(&own).unwrap_or(0),
+            };
+            (common, WorktreeName { name, made })
         };
-        Ok(Some(Self {
-            worktree: WorktreeName { name, made },
+        Self {
+            worktree,
             folder: paths.top.to_string_lossy().into_owned(),
             project: paths.prefix.to_string_lossy().into_owned(),
             common,
-        }))
+        }
     }
 
-    /// Returns the git directory that all worktrees share.
-    pub(super) fn common(&self) -> &Path {
-        &self.common
+    /// Returns our folder in the git directory that all worktrees share.
+    pub(super) fn folder_of_ours(&self) -> PathBuf {
+        self.common.join("throughline")
     }
 
-    /// Returns the database file.
-    pub(super) fn database(&self) -> PathBuf {
-        self.common.join("throughline/coordination.db")
+    pub(super) fn claims_file(&self) -> PathBuf {
+        self.folder_of_ours().join("claims.json")
+    }
+
+    pub(super) fn sessions_folder(&self) -> PathBuf {
+        self.folder_of_ours().join("sessions")
+    }
+
+    pub(super) fn ids_folder(&self) -> PathBuf {
+        self.folder_of_ours().join("ids")
     }
 
     /// Returns a worktree as it is now; `None` if it was removed. `folder` is where it was.
@@ -76,7 +85,7 @@ impl CoordinationPlace {
                 is_here,
             });
         }
-        // The name comes from the database, which another program may have written.
+        // The name comes from a file that another program may have written.
         if named.name.contains('/') || named.name == ".." {
             return None;
         }

@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
+use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use domain::decision::{DECISIONS_FOLDER, DecisionId};
@@ -18,7 +19,7 @@ use domain::ids::Digest32;
 use domain::ports::{DecisionFolder, DecisionListing, GitHead, StateMark, StoreFault};
 
 use super::repository_paths::RepositoryPaths;
-use super::{git_fault, head, process};
+use super::{DiskGit, git_fault, head, process};
 use crate::durable::{Durability, replace_file};
 use crate::private_files::create_private_directory;
 
@@ -41,7 +42,7 @@ const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct DiskDecisions {
     root: PathBuf,
-    place: RepositoryPaths,
+    place: Rc<RepositoryPaths>,
 }
 
 /// State of the folder that is compared between two looks.
@@ -54,13 +55,12 @@ struct FolderState {
 }
 
 impl DiskDecisions {
-    /// Opens the decisions of the project at `root`; `None` outside a git repository.
+    /// Opens the decisions of a project; `None` outside a git repository.
     #[must_use]
-    pub fn open(root: &Path) -> Option<Self> {
-        let place = RepositoryPaths::find_repository(root).ok()??;
+    pub fn open(git: &DiskGit) -> Option<Self> {
         Some(Self {
-            root: root.to_owned(),
-            place,
+            root: git.root.clone(),
+            place: git.find_repository().ok()??,
         })
     }
 

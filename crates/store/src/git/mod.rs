@@ -23,7 +23,9 @@ mod repository_paths;
 mod tracked_files;
 mod uncommitted;
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use domain::ports::{
     ChangedLines, CommitHistory, Git, GitHead, HeadMove, NamedCommit, OpenBranch, StoreFault,
@@ -35,11 +37,12 @@ pub use decision_folder::DiskDecisions;
 use line_count_cache::{CacheLookup, CountStart};
 pub(crate) use repository_paths::{RepositoryPaths, read_first_line};
 
-/// The repository of one project, located again on every call: it may appear or vanish while a
-/// server runs.
+/// The repository of one project, located on first use. Made anew for every command and request: it
+/// may appear or vanish while a server runs.
 #[derive(Debug)]
 pub struct DiskGit {
     root: PathBuf,
+    place: OnceCell<Option<Rc<RepositoryPaths>>>,
 }
 
 impl DiskGit {
@@ -49,23 +52,34 @@ impl DiskGit {
     pub fn open(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
+            place: OnceCell::new(),
         }
+    }
+
+    /// Returns the directories of the repository; `None` if there is none.
+    pub(crate) fn find_repository(&self) -> Result<Option<Rc<RepositoryPaths>>, StoreFault> {
+        if let Some(known) = self.place.get() {
+            return Ok(known.clone());
+        }
+        let found = RepositoryPaths::find_repository(&self.root)?.map(Rc::new);
+        Ok(self.place.get_or_init(|| found).clone())
     }
 }
 
 impl Git for DiskGit {
     fn read_head(&self) -> Result<GitHead, StoreFault> {
-        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(GitHead::NoRepository), |place| {
-            head::resolve_head(&place)
-        })
+        self.find_repository()?
+            .map_or(Ok(GitHead::NoRepository), |place| {
+                head::resolve_head(&place)
+            })
     }
 
     fn operation_in_progress(&self) -> Option<&'static str> {
-        head::operation_in_progress(&RepositoryPaths::find_repository(&self.root).ok()??)
+        head::operation_in_progress(&*self.find_repository().ok()??)
     }
 
     fn head_moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
-        let Some(place) = RepositoryPaths::find_repository(&self.root)? else {
+        let Some(place) = self.find_repository()? else {
             return Ok(None);
         };
         let GitHead::At(now) = head::resolve_head(&place)? else {
@@ -83,27 +97,27 @@ impl Git for DiskGit {
     }
 
     fn tracked_states(&self, paths: &[String]) -> Result<Option<Vec<TrackedState>>, StoreFault> {
-        RepositoryPaths::find_repository(&self.root)?
+        self.find_repository()?
             .map(|place| tracked_files::read_tracked_states(&place, paths))
             .transpose()
     }
 
     fn current_branch(&self) -> Option<String> {
-        head::read_branch_name(&RepositoryPaths::find_repository(&self.root).ok()??)
+        head::read_branch_name(&*self.find_repository().ok()??)
     }
 
     fn branch_left_last(&self) -> Option<String> {
-        reflog::read_branch_left(&RepositoryPaths::find_repository(&self.root).ok()??)
+        reflog::read_branch_left(&*self.find_repository().ok()??)
     }
 
     fn list_names_elsewhere(&self, folder: &str) -> Result<Vec<String>, StoreFault> {
-        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+        self.find_repository()?.map_or(Ok(Vec::new()), |place| {
             other_branches::list_names_elsewhere(&place, folder)
         })
     }
 
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
-        let Some(place) = RepositoryPaths::find_repository(&self.root)? else {
+        let Some(place) = self.find_repository()? else {
             return Ok(Vec::new());
         };
         if !paths.is_empty() {
@@ -132,24 +146,24 @@ impl Git for DiskGit {
     }
 
     fn commits_since(&self, base: Option<&str>) -> Result<Option<CommitHistory>, StoreFault> {
-        RepositoryPaths::find_repository(&self.root)?
+        self.find_repository()?
             .map_or(Ok(None), |place| history::read_commits_since(&place, base))
     }
 
     fn find_commits_mentioning(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
-        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+        self.find_repository()?.map_or(Ok(Vec::new()), |place| {
             commit_search::find_commits_naming(&place, word)
         })
     }
 
     fn list_open_branches(&self, most: usize) -> Result<Vec<OpenBranch>, StoreFault> {
-        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+        self.find_repository()?.map_or(Ok(Vec::new()), |place| {
             branches::list_open_branches(&place, most)
         })
     }
 
     fn predict_conflicts(&self, one: &str, other: &str) -> Result<Vec<String>, StoreFault> {
-        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+        self.find_repository()?.map_or(Ok(Vec::new()), |place| {
             branches::predict_conflicts(&place, one, other)
         })
     }

@@ -7,16 +7,16 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::ids::{Digest32, OperationId};
 use domain::operation::Verb;
 use domain::ports::StoreFault;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::durable::{Durability, replace_file};
 use crate::engine::{ChainedOperation, io_fault};
+use crate::file_lock::acquire_file_lock;
 use crate::journal;
 
 /// A position in the history: operation and hash.
@@ -91,20 +91,9 @@ impl OfflineQueue {
 
     /// Acquires the queue's lock, held until the returned file is closed.
     pub(super) fn acquire_lock(&self) -> Result<File, StoreFault> {
-        let file = crate::private_files::private_open_options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&self.lock)
-            .map_err(|error| io_fault("cannot write", &self.lock, error))?;
-        let deadline = Instant::now() + self.patience;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-                Err(_) => return Err(StoreFault::Locked { holder: None }),
-            }
-        }
+        acquire_file_lock(&self.lock, self.patience)
+            .map_err(|error| io_fault("cannot lock", &self.lock, error))?
+            .ok_or(StoreFault::Locked { holder: None })
     }
 
     /// Reads the queue. A file with a wrong seal (foreign, or of another token) is quarantined.

@@ -1,12 +1,12 @@
-//! The coordination database against real repositories and worktrees.
+//! Coordination against real repositories and worktrees.
 
 use domain::decision::DecisionId;
 use domain::ports::{
-    ClaimChange, Coordination, DecisionFolder, HeldClaim, NodeKey, SessionActivity,
+    ClaimChange, Coordination, DecisionFolder, HeldClaim, NodeKey, SessionActivity, StoreFault,
 };
 use domain::time::Timestamp;
 use domain::work::claim::Claim;
-use store::{DiskDecisions, RepositoryCoordination};
+use store::{DiskDecisions, DiskGit, RepositoryCoordination};
 
 use super::Repository;
 
@@ -22,9 +22,9 @@ fn key(path: &str) -> NodeKey {
 }
 
 /// Claims a node without asking whether it is free, and returns the token.
-fn put(coordination: &RepositoryCoordination, path: &str, session: &str) -> u64 {
+fn put(git: &DiskGit, path: &str, session: &str) -> u64 {
     let mut given = 0;
-    coordination
+    RepositoryCoordination::open(git)
         .change_claims(&mut |_, token| {
             given = token;
             ClaimChange::Put(
@@ -58,14 +58,15 @@ fn paths(claims: &[HeldClaim]) -> Vec<&str> {
 #[test]
 fn tokens_grow_also_after_claims_were_removed() {
     let repository = Repository::new();
-    let coordination = RepositoryCoordination::open(repository.root());
+    let git = DiskGit::open(repository.root());
+    let coordination = RepositoryCoordination::open(&git);
     assert!(coordination.is_shared());
-    let first = put(&coordination, "1", "a");
+    let first = put(&git, "1", "a");
     coordination
         .change_claims(&mut |_, _| ClaimChange::Remove(key("1")))
         .unwrap();
     assert!(coordination.list_claims().unwrap().is_empty());
-    assert!(put(&coordination, "1", "b") > first);
+    assert!(put(&git, "1", "b") > first);
 }
 
 #[test]
@@ -73,13 +74,15 @@ fn worktrees_share_claims_and_projects_of_one_repository_do_not() {
     let repository = Repository::new();
     repository.git(&["worktree", "add", "-q", "beside", "-b", "beside"]);
     std::fs::create_dir(repository.path("nested")).unwrap();
-    put(&RepositoryCoordination::open(repository.root()), "1", "a");
-    let beside = RepositoryCoordination::open(&repository.path("beside"));
+    put(&DiskGit::open(repository.root()), "1", "a");
+    let git = DiskGit::open(&repository.path("beside"));
+    let beside = RepositoryCoordination::open(&git);
     let claims = beside.list_claims().unwrap();
     assert_eq!(paths(&claims), ["1"]);
     assert!(!claims[0].worktree.is_here);
     assert_eq!(claims[0].worktree.branch.as_deref(), Some("main"));
-    let nested = RepositoryCoordination::open(&repository.path("nested"));
+    let git = DiskGit::open(&repository.path("nested"));
+    let nested = RepositoryCoordination::open(&git);
     assert!(nested.list_claims().unwrap().is_empty());
 }
 
@@ -87,12 +90,9 @@ fn worktrees_share_claims_and_projects_of_one_repository_do_not() {
 fn a_worktree_keeps_its_claims_when_it_is_moved_and_loses_them_when_it_is_removed() {
     let repository = Repository::new();
     repository.git(&["worktree", "add", "-q", "beside", "-b", "beside"]);
-    put(
-        &RepositoryCoordination::open(&repository.path("beside")),
-        "1",
-        "a",
-    );
-    let coordination = RepositoryCoordination::open(repository.root());
+    put(&DiskGit::open(&repository.path("beside")), "1", "a");
+    let git = DiskGit::open(repository.root());
+    let coordination = RepositoryCoordination::open(&git);
     repository.git(&["worktree", "move", "beside", "moved"]);
     let claims = coordination.list_claims().unwrap();
     assert!(claims[0].worktree.folder.ends_with("moved"), "{claims:?}");
@@ -104,7 +104,8 @@ fn a_worktree_keeps_its_claims_when_it_is_moved_and_loses_them_when_it_is_remove
 #[test]
 fn a_session_is_recorded_again_only_when_something_is_new() {
     let repository = Repository::new();
-    let coordination = RepositoryCoordination::open(repository.root());
+    let git = DiskGit::open(repository.root());
+    let coordination = RepositoryCoordination::open(&git);
     let heard = || coordination.list_sessions(at(0)).unwrap()[0].heard;
     let file = |number: usize| format!("src/{number}.rs");
     coordination
@@ -133,9 +134,11 @@ fn a_session_is_recorded_again_only_when_something_is_new() {
 fn an_id_is_reserved_once_and_again_for_the_same_request_in_the_same_worktree() {
     let repository = Repository::new();
     repository.git(&["worktree", "add", "-q", "beside", "-b", "beside"]);
-    let here = RepositoryCoordination::open(repository.root());
-    let beside = RepositoryCoordination::open(&repository.path("beside"));
-    let reserve = |coordination: &RepositoryCoordination, id: &str, request: &str| {
+    let main = DiskGit::open(repository.root());
+    let linked = DiskGit::open(&repository.path("beside"));
+    let here = RepositoryCoordination::open(&main);
+    let beside = RepositoryCoordination::open(&linked);
+    let reserve = |coordination: &RepositoryCoordination<'_>, id: &str, request: &str| {
         coordination
             .reserve_id("tickets/ticket", id, request, at(0))
             .unwrap()
@@ -151,8 +154,8 @@ fn an_id_is_reserved_once_and_again_for_the_same_request_in_the_same_worktree() 
 fn decisions_made_here_and_adoption_are_known_in_every_worktree() {
     let repository = Repository::new();
     repository.git(&["worktree", "add", "-q", "beside", "-b", "beside"]);
-    let here = DiskDecisions::open(repository.root()).unwrap();
-    let beside = DiskDecisions::open(&repository.path("beside")).unwrap();
+    let here = DiskDecisions::open(&DiskGit::open(repository.root())).unwrap();
+    let beside = DiskDecisions::open(&DiskGit::open(&repository.path("beside"))).unwrap();
     assert!(beside.made_here().unwrap().is_empty());
     assert!(!beside.is_adopted());
     assert!(
@@ -169,5 +172,46 @@ fn decisions_made_here_and_adoption_are_known_in_every_worktree() {
 #[test]
 fn outside_a_repository_nothing_is_shared() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(!RepositoryCoordination::open(folder.path()).is_shared());
+    let git = DiskGit::open(folder.path());
+    assert!(!RepositoryCoordination::open(&git).is_shared());
+}
+
+#[test]
+fn a_cut_off_line_of_a_session_costs_that_line_alone() {
+    let repository = Repository::new();
+    let git = DiskGit::open(repository.root());
+    let coordination = RepositoryCoordination::open(&git);
+    let file = |number: usize| format!("src/{number}.rs");
+    coordination
+        .record_activity(&active("a", &[file(1)], 1_000))
+        .unwrap();
+    let folder = repository.path(".git/throughline/sessions");
+    let path = std::fs::read_dir(&folder)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let whole = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{whole}{{\"at\":2000,\"sess")).unwrap();
+    coordination
+        .record_activity(&active("a", &[file(2)], 3_000))
+        .unwrap();
+    let sessions = coordination.list_sessions(at(0)).unwrap();
+    assert_eq!(sessions[0].touched, [file(2), file(1)]);
+    assert_eq!(sessions[0].heard, at(3_000));
+}
+
+#[test]
+fn claims_of_a_newer_version_are_refused() {
+    let repository = Repository::new();
+    let git = DiskGit::open(repository.root());
+    put(&git, "1", "a");
+    let path = repository.path(".git/throughline/claims.json");
+    std::fs::write(&path, r#"{"format":2,"rows":[]}"#).unwrap();
+    let coordination = RepositoryCoordination::open(&git);
+    assert!(matches!(
+        coordination.list_claims(),
+        Err(StoreFault::Newer { found: 2, known: 1 })
+    ));
 }
