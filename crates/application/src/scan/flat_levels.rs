@@ -529,7 +529,7 @@ impl Scanner<'_, '_> {
         // A stamp that differs from the one checked means the file changed while it was read, so
         // the scan must not be cached. A file without items has no node to keep its stamp and is
         // read by every scan.
-        self.has_read |= stamp != Some(looked);
+        self.is_uncertain |= stamp != Some(looked);
         let items = scenarios::parse_scenarios(&text);
         let is_there = |node: &Node| items.iter().any(|item| item.slug == node.alias);
         self.note_missing_items(recorded.iter().copied().filter(|node| !is_there(node)));

@@ -128,7 +128,7 @@ fn run_scan(
         survey: ScanResult::default(),
         met: Vec::new(),
         passed_by: Vec::new(),
-        has_read: false,
+        is_uncertain: false,
         looked_at: Vec::new(),
         unwritten: unwritten_paths(state)?,
         renamed: HashMap::new(),
@@ -168,9 +168,9 @@ struct Scanner<'c, 'a> {
     met: Vec<u64>,
     /// Aliases of known children to skip, sorted.
     passed_by: Vec<String>,
-    /// Whether a file had to be read: then its stamp alone does not prove its content, and the scan
-    /// must not be cached.
-    has_read: bool,
+    /// Whether a later change might not show in the stat data of this scan: then it must not be
+    /// cached.
+    is_uncertain: bool,
     /// The paths that were checked.
     looked_at: Vec<String>,
     /// Files of a recorded operation that are still to be written: they count as recorded.
@@ -583,7 +583,7 @@ impl<'a> Scanner<'_, 'a> {
     /// Reports a file that cannot be read now. Its recorded state is kept.
     pub(super) fn note_unavailable(&mut self, path: &str, why: String) {
         // Keeps this scan out of the cache, so that the next one tries again.
-        self.has_read = true;
+        self.is_uncertain = true;
         self.ctx.push_notice(Notice::Unavailable {
             path: path.to_owned(),
             why,
@@ -609,54 +609,53 @@ impl<'a> Scanner<'_, 'a> {
         level: &Level,
         path: &str,
     ) -> Result<Option<ObservedContent>, Failure> {
-        // Even an unchanged text: the stamp on record was outdated, so it proves nothing yet.
-        self.has_read = true;
-        Ok(Some(
-            match self.files.read_file(path, self.ctx.policy.max_plan_bytes) {
-                FileReadResult::Missing => ObservedContent::Missing,
-                FileReadResult::Unreadable {
-                    why,
-                    transient: true,
-                } => {
-                    self.note_unavailable(path, why);
-                    return Ok(None);
+        let read = self.files.read_file(path, self.ctx.policy.max_plan_bytes);
+        // Without a stamp the file may change once more within the tick of its clock.
+        self.is_uncertain |= !matches!(&read, FileReadResult::Text { stamp: Some(_), .. });
+        Ok(Some(match read {
+            FileReadResult::Missing => ObservedContent::Missing,
+            FileReadResult::Unreadable {
+                why,
+                transient: true,
+            } => {
+                self.note_unavailable(path, why);
+                return Ok(None);
+            }
+            FileReadResult::Unreadable {
+                why,
+                transient: false,
+            } => ObservedContent::Unreadable { why },
+            FileReadResult::Text { text, stamp } => {
+                let version = VersionHash::of_bytes(text.as_bytes());
+                if let Some(stamp) = stamp {
+                    self.survey.stamps.push((id, stamp, version));
                 }
-                FileReadResult::Unreadable {
-                    why,
-                    transient: false,
-                } => ObservedContent::Unreadable { why },
-                FileReadResult::Text { text, stamp } => {
-                    let version = VersionHash::of_bytes(text.as_bytes());
-                    if let Some(stamp) = stamp {
-                        self.survey.stamps.push((id, stamp, version));
-                    }
-                    // Same bytes, e.g. after `touch` or a checkout back and forth: parsing is
-                    // skipped.
-                    if let Some(node) = known
-                        && let Content::Text {
-                            version: same,
-                            canonical,
-                            ..
-                        } = &node.content
-                        && *same == version
-                    {
-                        return Ok(Some(ObservedContent::Text {
-                            version,
-                            canonical: *canonical,
-                            description: node.description.clone(),
-                        }));
-                    }
-                    let (canonical, description) = level.read_text(&text);
-                    let found = ObservedContent::Text {
-                        version,
+                // Same bytes, e.g. after `touch` or a checkout back and forth: parsing is
+                // skipped.
+                if let Some(node) = known
+                    && let Content::Text {
+                        version: same,
                         canonical,
-                        description,
-                    };
-                    self.survey.texts.push(text);
-                    found
+                        ..
+                    } = &node.content
+                    && *same == version
+                {
+                    return Ok(Some(ObservedContent::Text {
+                        version,
+                        canonical: *canonical,
+                        description: node.description.clone(),
+                    }));
                 }
-            },
-        ))
+                let (canonical, description) = level.read_text(&text);
+                let found = ObservedContent::Text {
+                    version,
+                    canonical,
+                    description,
+                };
+                self.survey.texts.push(text);
+                found
+            }
+        }))
     }
 }
 

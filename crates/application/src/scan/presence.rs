@@ -359,7 +359,7 @@ impl Scanner<'_, '_> {
         };
         // Whether these are still missing or absent depends on git's index, which the scan cache
         // does not watch.
-        self.has_read |= missing
+        self.is_uncertain |= missing
             .iter()
             .any(|node| self.still_missing.contains(&node.id));
         // Several working copies share this state: a file that is not in this one is in another.

@@ -30,7 +30,7 @@ impl Scanner<'_, '_> {
         // Starts over: the partial comparison above may have left sightings that the full scan
         // finds again.
         self.next_node = next_node;
-        self.has_read = false;
+        self.is_uncertain = false;
         self.survey = ScanResult::default();
         self.met.clear();
         self.passed_by.clear();
@@ -40,7 +40,7 @@ impl Scanner<'_, '_> {
         let noticed = self.ctx.notice_count();
         self.files.start_scan_recording();
         self.scan_everything()?;
-        let sure = self.survey.is_unchanged() && !self.has_read && self.survey.stamps.is_empty();
+        let sure = self.survey.is_unchanged() && !self.is_uncertain;
         // A scan with notices is not cached either: a misplaced file has to be reported by every
         // command until it is fixed.
         if sure && self.ctx.notice_count() == noticed {
