@@ -117,6 +117,9 @@ pub(crate) fn checkpoint_long_log(connection: &Connection, path: &Path) {
     if fs::metadata(log_path(path)).is_ok_and(|log| log.len() > MAX_LOG_PAGES * PAGE_BYTES) {
         // A reader blocks the truncation; then the next writer tries again.
         let _ = without_blocking(|| {
+            // The passive one syncs without the write lock; for the other only the truncation is
+            // left, during which writers wait.
+            connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         });
     }
@@ -128,6 +131,19 @@ pub(super) fn without_blocking<T>(act: impl FnOnce() -> T) -> T {
     let before = IN_A_HURRY.replace(true);
     let outcome = act();
     IN_A_HURRY.set(before);
+    outcome
+}
+
+/// Whether lock attempts of this thread do not block.
+pub(super) fn is_in_a_hurry() -> bool {
+    IN_A_HURRY.get()
+}
+
+/// Calls `act`; its waiting for locks counts from `since`.
+pub(super) fn waiting_since<T>(since: Instant, act: impl FnOnce() -> T) -> T {
+    QUEUED_SINCE.set(Some(since));
+    let outcome = act();
+    QUEUED_SINCE.set(None);
     outcome
 }
 
@@ -168,6 +184,8 @@ static LOCK_TIMEOUT_MS: AtomicU64 = AtomicU64::new(5_000);
 static JITTER: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static WAITING_SINCE: std::cell::Cell<Option<Instant>> = const { std::cell::Cell::new(None) };
+    /// When the wait in the queue before the write lock began.
+    static QUEUED_SINCE: std::cell::Cell<Option<Instant>> = const { std::cell::Cell::new(None) };
     /// Per thread, like the connections: a non-blocking attempt must not affect other threads.
     static IN_A_HURRY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
@@ -194,7 +212,7 @@ fn wait_with_jitter(attempt: i32) -> bool {
     // SQLite passes only the number of the attempt, so the start of the wait is kept per thread.
     let since = WAITING_SINCE.with(|cell| {
         if attempt == 0 || cell.get().is_none() {
-            cell.set(Some(now));
+            cell.set(Some(QUEUED_SINCE.get().unwrap_or(now)));
         }
         cell.get().unwrap_or(now)
     });
@@ -281,7 +299,7 @@ pub(crate) fn to_fault(path: &Path, error: rusqlite::Error) -> StoreFault {
 ///
 /// Never opens the file: closing a descriptor drops all POSIX locks this process has on the file,
 /// and another process could then truncate it under us.
-fn find_lock_holder(path: &Path) -> Option<u32> {
+pub(super) fn find_lock_holder(path: &Path) -> Option<u32> {
     // Byte 120 of the shared-memory file is SQLite's write lock.
     const WRITE_LOCK: &str = "120";
     let mut shm = path.as_os_str().to_owned();

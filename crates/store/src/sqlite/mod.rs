@@ -10,6 +10,7 @@ mod rollback_detection;
 mod search;
 mod sql;
 mod verify;
+mod write_queue;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fs;
@@ -28,6 +29,7 @@ use self::connection::OpenMode;
 use self::journal_sync::JournalComparison;
 use self::migrate::{CURRENT_FORMAT, DatabaseKind};
 use self::sql::SqliteConnection;
+use self::write_queue::wait_for_turn;
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal::{self, Journal, JournalEntry, JournalStamp};
 use crate::layout::Layout;
@@ -322,7 +324,7 @@ impl SqliteStore {
         if self.format < CURRENT_FORMAT {
             migrate::upgrade_with_backup(&self.connection.inner, &self.layout, self.format)?;
         }
-        let row = self.begin_transaction("BEGIN IMMEDIATE")?;
+        let row = self.begin_in_turn()?;
         // Read after the lock was taken: a newer program may have migrated while we waited.
         let row = row
             .check_writer(CURRENT_FORMAT)
@@ -425,6 +427,22 @@ impl SqliteStore {
         connection::run_cached_statement(&self.connection.inner, how)
             .map_err(|error| self.connection.to_fault(error))?;
         read_store_row(&self.connection, "").inspect_err(|_| self.roll_back())
+    }
+
+    /// Takes the write lock after the writers that came before.
+    fn begin_in_turn(&self) -> Result<StoreRow, StoreFault> {
+        let begin = || self.begin_transaction("BEGIN IMMEDIATE");
+        if connection::is_in_a_hurry() {
+            return begin();
+        }
+        let since = Instant::now();
+        let path = self.layout.home.join("write-queue");
+        let Some(_turn) = wait_for_turn(&path, connection::lock_timeout()) else {
+            return Err(StoreFault::Locked {
+                holder: connection::find_lock_holder(&self.layout.database),
+            });
+        };
+        connection::waiting_since(since, begin)
     }
 
     fn roll_back(&self) {
