@@ -28,7 +28,7 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
        cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
        cargo xtask bench team [--quick]    hooks through a team server on PostgreSQL
-       cargo xtask bench compare OLD_TL [--quick]   commands and hooks of this tree beside those of another build
+       cargo xtask bench compare OLD_TL [NEW_TL] [--quick]   commands and hooks of this tree, or of NEW_TL, beside those of another build
        cargo xtask faults [--sample SECONDS] [--scenario NAME] …   kill and fail every command at every system call (needs strace)";
 
 fn main() -> ExitCode {
@@ -54,8 +54,15 @@ fn main() -> ExitCode {
         ["bench", "team", "--quick"] => bench::team::bench(bench::Length::Quick),
         ["bench", "web"] => bench::web::bench(bench::Length::Full),
         ["bench", "web", "--quick"] => bench::web::bench(bench::Length::Quick),
-        ["bench", "compare", old] => bench::compare::bench(old, bench::Length::Full),
-        ["bench", "compare", old, "--quick"] => bench::compare::bench(old, bench::Length::Quick),
+        ["bench", "compare", old, rest @ ..] => {
+            let (new, length) = match rest {
+                [] => (None, bench::Length::Full),
+                ["--quick"] => (None, bench::Length::Quick),
+                [new, "--quick"] => (Some(*new), bench::Length::Quick),
+                [new, ..] => (Some(*new), bench::Length::Full),
+            };
+            bench::compare::bench(old, new, length)
+        }
         ["bench", "work"] => bench::work::bench(bench::Length::Full),
         ["bench", "work", "--quick"] => bench::work::bench(bench::Length::Quick),
         _ => {

@@ -37,15 +37,24 @@ const SUITES: [(&str, MakeSuite); 3] = [
     ("work", work::make_suite),
 ];
 
-/// Builds the present tree and compares it with the program at `old`.
-pub(crate) fn bench(old: &str, length: Length) -> Outcome {
-    let old = PathBuf::from(old)
-        .canonicalize()
-        .map_err(|error| format!("cannot use {old}: {error}"))?;
-    say_error("building (dist)");
-    generate::build_dist()?;
+/// Compares the program at `old` with the one at `new`, or with the present tree, which is built.
+pub(crate) fn bench(old: &str, new: Option<&str>, length: Length) -> Outcome {
+    let find = |path: &str| {
+        PathBuf::from(path)
+            .canonicalize()
+            .map_err(|error| format!("cannot use {path}: {error}"))
+    };
+    let old = find(old)?;
     let target = target_directory()?;
     let release = target.join("dist");
+    let new = match new {
+        Some(new) => find(new)?,
+        None => {
+            say_error("building (dist)");
+            generate::build_dist()?;
+            release.join("tl")
+        }
+    };
     let folder = tempfile::Builder::new()
         .prefix("bench-compare-")
         .tempdir_in(&target)
@@ -66,7 +75,7 @@ pub(crate) fn bench(old: &str, length: Length) -> Outcome {
         )?;
         let of_new = make(
             &release,
-            &release.join("tl"),
+            &new,
             &folder.path().join(name).join("new"),
             length,
         )?;

@@ -95,8 +95,8 @@ impl Story {
         // A file that was only just written is read again next time; let that pass, then bring the mirror
         // up to date, so that the measured commands have nothing of this to make up for.
         std::thread::sleep(Duration::from_millis(200));
-        story.tl(&["state", "sync-hashes"])?;
-        story.tl(&["state", "repair"])?;
+        story.tl(&["sync-hashes"])?;
+        story.tl(&["repair"])?;
         Ok(story)
     }
 
