@@ -4,10 +4,13 @@
 //! applies the size limit of the host.
 
 use domain::briefing::compositor::estimate_tokens;
-use domain::briefing::{self, Attention, Briefing, BriefingLine, ComposedText, TextBudget};
+use domain::briefing::{
+    self, Attention, Briefing, BriefingLine, ComposedText, LevelSummary, TextBudget,
+};
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
+use domain::profile::ApprovalNeed;
 use domain::trail;
 use serde::Serialize;
 
@@ -15,8 +18,10 @@ use crate::comment::list_open_comments;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::live_sessions::LiveSessionView;
-use crate::project_status::load_project_status;
+use crate::observe::observe_plans;
+use crate::project_status::{ProjectStatus, load_status_of};
 use crate::sessions::gather_trail_briefing;
+use crate::work_briefing::gather_work_briefing;
 
 /// Request of [`brief_explained`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,35 +68,20 @@ pub fn compose_explained_briefing(
     ctx: &Context<'_>,
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
-    let status = load_project_status(ctx)?;
-    // Opened after the status, which takes the write lock if a file changed: a store gives one
-    // snapshot at a time.
+    let (state, tree) = observe_plans(ctx)?;
+    let status = load_status_of(ctx, &*state, &tree)?;
+    let work = gather_work_briefing(ctx, &*state, &tree)?;
     let trail = match trail::has_trail_profile(ctx.profiles) {
-        true => Some(gather_trail_briefing(ctx, &*ctx.store.begin_read()?)?),
+        true => Some(gather_trail_briefing(ctx, &*state)?),
         false => None,
     };
-    // A project that keeps only a trail has nothing to approve, and its briefing leaves those lines
-    // out.
-    let has_plans = ctx
-        .profiles
-        .iter()
-        .any(|profile| profile.name != trail::PROFILE);
+    drop(state);
     let hierarchies = ctx
         .profiles
         .iter()
         .map(|profile| profile.render_hierarchy())
         .collect();
-    let levels = status
-        .levels
-        .iter()
-        .map(|counts| {
-            (
-                counts.level.as_str(),
-                counts.status_counts.total(),
-                counts.status_counts.approved,
-            )
-        })
-        .collect();
+    let levels = summarise_levels(ctx, &status);
     let attention = status
         .attention
         .iter()
@@ -113,8 +103,9 @@ pub fn compose_explained_briefing(
     let untrusted = describe_untrusted(ctx);
     let briefing = Briefing {
         hierarchies,
-        has_plans,
         levels,
+        rules: briefing::collect_rules(ctx.profiles, ctx.policy),
+        work,
         attention,
         comments,
         other_sessions: status
@@ -134,6 +125,32 @@ pub fn compose_explained_briefing(
         kept: composed.kept,
         cut: composed.cut,
     })
+}
+
+/// Returns the plans per level, trails left out: their position has lines of its own.
+fn summarise_levels<'s>(ctx: &Context<'_>, status: &'s ProjectStatus) -> Vec<LevelSummary<'s>> {
+    let profile_of = |level: &str| {
+        ctx.profiles
+            .iter()
+            .find(|profile| profile.find_level(level).is_some())
+    };
+    let mut levels = Vec::new();
+    for counts in &status.levels {
+        let Some(profile) = profile_of(&counts.level).filter(|it| it.name != trail::PROFILE) else {
+            continue;
+        };
+        let (settled, settled_word) = match profile.approval {
+            ApprovalNeed::Required => (counts.status_counts.approved, "approved"),
+            ApprovalNeed::Optional => (counts.completed, "complete"),
+        };
+        levels.push(LevelSummary {
+            level: &counts.level,
+            plans: counts.status_counts.total(),
+            settled,
+            settled_word,
+        });
+    }
+    levels
 }
 
 /// Returns the budget: the policy's, unless another one is asked for; 0 means no limit.

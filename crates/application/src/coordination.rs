@@ -17,7 +17,7 @@ use domain::work::overlap::{LIVE_SESSION_MS, Overlap, find_overlaps};
 use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
 use crate::locate::load_node_path;
-use crate::session_position::{SHARED_FOCUS, load_focus};
+use crate::session_position::SHARED_FOCUS;
 
 /// Returns the name of a node in every worktree.
 pub(crate) fn load_node_key(state: &dyn Snapshot, node: &Node) -> Result<NodeKey, StoreFault> {
@@ -160,7 +160,10 @@ pub(crate) fn load_focus_key(
     if !ctx.coordination.is_shared() {
         return Ok(None);
     }
-    let cursor = load_focus(state, &ctx.session)?.cursor();
+    // Its own focus only: a session that was never told where to work does not hold the place that
+    // was last entered at a terminal.
+    let own = record::read_record::<Focus>(state, &ctx.session)?;
+    let cursor = own.and_then(|focus| focus.cursor());
     let node = cursor.map(|id| state.load_node(id)).transpose()?.flatten();
     Ok(node.map(|node| load_node_key(state, &node)).transpose()?)
 }

@@ -25,6 +25,7 @@ mod transitions;
 mod uncommitted;
 mod unmask_version;
 pub mod views;
+mod work_briefing;
 pub mod working_copy;
 mod workspace;
 

@@ -3,7 +3,7 @@
 use domain::approval::approval_next_step;
 use domain::briefing::TrailPlace;
 use domain::duplicate_ids::{id_of_alias, is_duplicate, renumber_command};
-use domain::node::{Node, Status};
+use domain::node::{Node, Progress, Status};
 use domain::ports::Snapshot;
 use domain::profile::ApprovalNeed;
 use domain::tree::Tree;
@@ -53,6 +53,9 @@ pub struct ProjectStatus {
 pub struct LevelCounts {
     pub level: String,
     pub status_counts: StatusCounts,
+    /// Number of nodes whose work is complete.
+    #[serde(skip)]
+    pub completed: usize,
 }
 
 /// A node that needs a decision, and the next command.
@@ -92,12 +95,21 @@ impl DuplicateView {
 /// When the state cannot be read.
 pub fn load_project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
     let (state, tree) = observe_plans(ctx)?;
+    load_status_of(ctx, &*state, &tree)
+}
+
+/// Returns the status of a project whose plans were just observed.
+pub(crate) fn load_status_of(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+) -> Result<ProjectStatus, Failure> {
     let order: Vec<&Node> = tree.all_preorder();
-    let mut status = summarise_status(ctx, &*state, &tree, &order, usize::MAX)?;
+    let mut status = summarise_status(ctx, state, tree, &order, usize::MAX)?;
     status.copy_differences = ctx.copy_differences();
     if domain::trail::has_trail_profile(ctx.profiles) {
         status.trail = Some(
-            load_current_trail(ctx, &*state)?
+            load_current_trail(ctx, state)?
                 .map(|trail| trail_places(&trail.path))
                 .unwrap_or_default(),
         );
@@ -119,6 +131,7 @@ pub(crate) fn summarise_status(
         levels.extend(profile.levels.iter().map(|level| LevelCounts {
             level: level.name.clone(),
             status_counts: StatusCounts::default(),
+            completed: 0,
         }));
     }
     let mut waiting: Vec<&Node> = Vec::new();
@@ -130,6 +143,7 @@ pub(crate) fn summarise_status(
         status_counts.add_status(node.status());
         if let Some(counts) = levels.iter_mut().find(|counts| counts.level == node.level) {
             counts.status_counts.add_status(node.status());
+            counts.completed += usize::from(node.progress == Progress::Complete);
         }
         if needs_decision(ctx, tree, node) {
             waiting.push(node);

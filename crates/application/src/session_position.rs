@@ -301,18 +301,23 @@ impl Ticket {
             if let Some(commit) = &self.tdd.last_commit {
                 lines.push(format!("Last commit: {commit}"));
             }
-            let about = current
-                .description
-                .title
-                .as_deref()
-                .unwrap_or(&current.alias)
-                .to_lowercase();
-            lines.push(format!(
-                "Expected next: {}",
-                expected_commit_subject(self.tdd.cycle, &about, &ctx.policy.commits)
-            ));
+        }
+        if let Some(subject) = self.expected_commit(ctx) {
+            lines.push(format!("Expected next: {subject}"));
         }
         lines
+    }
+
+    /// Returns the subject of the commit that the cycle of the current scenario expects.
+    pub(crate) fn expected_commit(&self, ctx: &Context<'_>) -> Option<String> {
+        let current = self.current.as_ref()?;
+        let title = current.description.title.as_deref();
+        let about = title.unwrap_or(&current.alias).to_lowercase();
+        Some(expected_commit_subject(
+            self.tdd.cycle,
+            &about,
+            &ctx.policy.commits,
+        ))
     }
 
     /// Renders the text for an agent that begins a phase: the position, and the phase's guide in

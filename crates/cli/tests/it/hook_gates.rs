@@ -931,7 +931,7 @@ fn a_session_is_briefed_when_it_starts_and_after_a_compaction() {
         let answer = session.start(source);
         passed(&answer);
         let briefing = said(&answer);
-        let first = "Throughline keeps the plans of this project: act → chapter → scene. \
+        let first = "Throughline briefing: act → chapter → scene. \
                      Now: 1 act (0 approved), 1 chapter (0 approved), 1 scene (0 approved).";
         assert_eq!(briefing.lines().next(), Some(first), "{source}");
         assert!(

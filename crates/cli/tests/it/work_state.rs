@@ -596,3 +596,40 @@ fn worktrees_have_their_own_commits() {
         "not this worktree's commit"
     );
 }
+
+#[test]
+fn a_session_reads_its_place_phase_and_next_step_at_start_and_after_a_compaction() {
+    let project = tickets();
+    let session = at_work(&project);
+    for source in ["startup", "resume", "compact"] {
+        let told = session.start(source).context().unwrap();
+        let mut lines = told.lines();
+        assert_eq!(
+            lines.next(),
+            Some(
+                "Throughline briefing: you are at 017 › 017a › loc-tracking [red] 0/3 · 0/400 loc (“LOC quality tracking”)"
+            ),
+            "{told}"
+        );
+        assert_eq!(
+            lines.next(),
+            Some("Phase: implement. Expected next: a commit like `test: loc tracking (RED)`"),
+            "{told}"
+        );
+        // Rules of stories have no place here.
+        assert!(
+            !told.contains("approved") && !told.contains("tl plan"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_session_without_a_ticket_is_offered_the_first_step() {
+    let project = tickets();
+    let told = project.session("new").start("startup").context().unwrap();
+    assert!(
+        told.contains("No ticket is in focus. Ready: ") && told.contains("Next: tl focus enter ID"),
+        "{told}"
+    );
+}

@@ -4,10 +4,14 @@
 //! [`compositor`] fits it into the budget.
 
 pub mod compositor;
+mod rules;
 mod trail_lines;
+mod work_lines;
 
 pub use compositor::{BriefingLine, ComposedText, LineSeverity, TextBudget};
+pub use rules::collect_rules;
 pub use trail_lines::{TrailBriefing, TrailPlace};
+pub use work_lines::WorkBriefing;
 
 use crate::node::Status;
 use crate::text::{clean_line, count_with_noun};
@@ -17,10 +21,12 @@ use crate::text::{clean_line, count_with_noun};
 pub struct Briefing<'a> {
     /// `act → chapter → scene`, one per kind of tree.
     pub hierarchies: Vec<String>,
-    /// Whether the project has plan files with approvals.
-    pub has_plans: bool,
-    /// Per level: its name, the number of plans, the number of approved ones.
-    pub levels: Vec<(&'a str, usize, usize)>,
+    /// Plans per level.
+    pub levels: Vec<LevelSummary<'a>>,
+    /// The rules that hold: those of profiles that are used and of gates that are on.
+    pub rules: Vec<String>,
+    /// The work on tickets, in a project that has them.
+    pub work: Option<WorkBriefing>,
     /// Plans that need attention, the most urgent first.
     pub attention: Vec<Attention<'a>>,
     /// Open comments on plans: path, author, text.
@@ -35,6 +41,16 @@ pub struct Briefing<'a> {
     pub trail: Option<TrailBriefing>,
 }
 
+/// The plans of one level.
+#[derive(Clone, Debug)]
+pub struct LevelSummary<'a> {
+    pub level: &'a str,
+    pub plans: usize,
+    /// How many of them are approved, or complete where nobody approves.
+    pub settled: usize,
+    pub settled_word: &'static str,
+}
+
 /// A plan that needs attention.
 #[derive(Clone, Debug)]
 pub struct Attention<'a> {
@@ -46,10 +62,12 @@ pub struct Attention<'a> {
 
 /// First words of every briefing. A conversation that no longer contains them has lost its
 /// briefing.
-pub const BRIEFING_OPENING: &str = "Throughline keeps the plans of this project";
+pub const BRIEFING_OPENING: &str = "Throughline briefing:";
 
 /// Maximum number of plans, and of comments, that are listed; further plans are only counted.
 const MAX_LISTED_ITEMS: usize = 8;
+/// Maximum number of drafts that are named.
+const MAX_LISTED_DRAFTS: usize = 3;
 /// Maximum number of other sessions that are listed.
 const MAX_LISTED_SESSIONS: usize = 4;
 /// Maximum length of a quoted comment in characters.
@@ -82,6 +100,9 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
             faults,
         ));
     }
+    if let Some(work) = &briefing.work {
+        lines.extend(work_lines::collect_work_lines(work));
+    }
     if let Some(trail) = &briefing.trail {
         lines.extend(trail_lines::collect_trail_lines(trail));
     }
@@ -103,13 +124,12 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
         ));
     }
     lines.extend(attention_lines(briefing));
-    if briefing.has_plans {
+    for rule in &briefing.rules {
         lines.push(BriefingLine::new(
             "rules",
             LineSeverity::Normal,
-            "how plans are written here",
-            "A plan may be written only while its parent is approved; `tl plan LEVEL ID` prints the prompt with the parent's \
-             text. A changed parent makes what is below stale; `tl why NODE` says why, `tl next` what is ready.",
+            "a rule of this project",
+            rule.as_str(),
         ));
     }
     lines
@@ -132,61 +152,89 @@ fn other_session_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     lines.collect()
 }
 
-/// Returns the plans that need a decision, and how many are left out.
+/// Returns the plans that need a decision, and how many are left out. Drafts are one line: the agent
+/// can only wait for them.
 fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
-    let mut lines = Vec::new();
-    for one in briefing.attention.iter().take(MAX_LISTED_ITEMS) {
-        let reason = one
-            .reason
-            .map(|reason| format!(" ({})", clean_line(reason)))
-            .unwrap_or_default();
-        let text = format!(
-            "- {} is {}{reason}. Next: {}",
-            one.path, one.status, one.next_step
-        );
-        lines.push(BriefingLine::new(
-            "plans",
-            LineSeverity::High,
-            "it needs attention",
-            text,
-        ));
+    let line =
+        |text: String| BriefingLine::new("plans", LineSeverity::High, "it needs attention", text);
+    let (drafts, urgent): (Vec<&Attention<'_>>, Vec<&Attention<'_>>) = briefing
+        .attention
+        .iter()
+        .partition(|one| one.status == Status::Draft);
+    let mut lines: Vec<BriefingLine> = urgent
+        .iter()
+        .take(MAX_LISTED_ITEMS)
+        .map(|one| {
+            let reason = one
+                .reason
+                .map(|reason| format!(" ({})", clean_line(reason)))
+                .unwrap_or_default();
+            let (path, status, next_step) = (one.path, one.status, one.next_step);
+            line(format!("- {path} is {status}{reason}. Next: {next_step}"))
+        })
+        .collect();
+    if urgent.len() > MAX_LISTED_ITEMS {
+        let more = urgent.len() - MAX_LISTED_ITEMS;
+        lines.push(line(format!("- and {more} more: tl status")));
     }
-    if briefing.attention.len() > MAX_LISTED_ITEMS {
-        let text = format!(
-            "- and {} more: tl status",
-            briefing.attention.len() - MAX_LISTED_ITEMS
-        );
-        lines.push(BriefingLine::new(
-            "plans",
-            LineSeverity::High,
-            "they need attention",
-            text,
-        ));
+    match drafts.as_slice() {
+        [] => {}
+        [one] => lines.push(line(format!(
+            "- {} is draft. Next: {}",
+            one.path, one.next_step
+        ))),
+        [first, ..] => {
+            let listed = drafts.iter().take(MAX_LISTED_DRAFTS);
+            let names: Vec<&str> = listed.map(|one| one.path).collect();
+            let more = match drafts.len().saturating_sub(MAX_LISTED_DRAFTS) {
+                0 => String::new(),
+                more => format!(" and {more} more (tl status)"),
+            };
+            lines.push(line(format!(
+                "- {} drafts wait for approval: {}{more}. Next: {}",
+                drafts.len(),
+                names.join(", "),
+                first.next_step
+            )));
+        }
     }
     lines
 }
 
+/// Renders the first line: where the session is, or else what the project has.
 fn render_opening_line(briefing: &Briefing<'_>) -> BriefingLine {
-    let trees = briefing.hierarchies.join("; ");
-    let text = if briefing.has_plans {
-        let plans: Vec<String> = briefing
-            .levels
-            .iter()
-            .map(|(level, all, approved)| {
-                format!(
-                    "{} ({approved} approved)",
-                    count_with_noun(*all, level, &format!("{level}s"))
-                )
-            })
-            .collect();
-        let plans = if plans.is_empty() {
-            "no plans yet".to_owned()
-        } else {
-            plans.join(", ")
-        };
-        format!("{BRIEFING_OPENING}: {trees}. Now: {plans}.")
-    } else {
-        format!("{BRIEFING_OPENING}: {trees}.")
+    let position = briefing
+        .work
+        .as_ref()
+        .and_then(|work| Some((work.position.as_ref()?, &work.title)));
+    let text = match position {
+        Some((position, title)) => {
+            let title = title
+                .as_ref()
+                .map(|title| format!(" (“{}”)", clean_line(title)))
+                .unwrap_or_default();
+            format!("{BRIEFING_OPENING} you are at {position}{title}")
+        }
+        None => {
+            let trees = briefing.hierarchies.join("; ");
+            let plans: Vec<String> = briefing.levels.iter().map(render_level).collect();
+            let plans = match plans.as_slice() {
+                [] => String::new(),
+                plans => format!(". Now: {}", plans.join(", ")),
+            };
+            format!("{BRIEFING_OPENING} {trees}{plans}.")
+        }
     };
-    BriefingLine::new("opening", LineSeverity::Must, "what this is", text)
+    BriefingLine::new("opening", LineSeverity::Must, "where the work is", text)
+}
+
+fn render_level(summary: &LevelSummary<'_>) -> String {
+    let LevelSummary {
+        level,
+        plans,
+        settled,
+        settled_word,
+    } = summary;
+    let plans = count_with_noun(*plans, level, &format!("{level}s"));
+    format!("{plans} ({settled} {settled_word})")
 }

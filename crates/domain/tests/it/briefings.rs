@@ -93,7 +93,7 @@ fn another_session_reads_where_the_last_one_stood() {
         ..Briefing::default()
     };
     insta::assert_snapshot!(compose_briefing(&briefing, TextBudget::UNLIMITED).text, @r"
-    Throughline keeps the plans of this project: trajectory → tactic → action.
+    Throughline briefing: trajectory → tactic → action.
     Last trajectory: 30141102026 — “Build auth system”
     Cursor: 30141102026 — “Write middleware” (tactic, active)
     Next action: go on with “Write middleware”

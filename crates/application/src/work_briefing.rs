@@ -1,0 +1,103 @@
+//! Gather the work's part of a briefing: where the session is, what is expected next, which gate is
+//! open.
+
+use domain::briefing::WorkBriefing;
+use domain::ports::Snapshot;
+use domain::profile::Profile;
+use domain::work::uncommitted::Uncommitted;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::next_work::list_ready;
+use crate::session_position::{SessionPosition, Ticket, load_position};
+use crate::uncommitted::count_uncommitted;
+use crate::where_am_i::render_status_line;
+use domain::tree::Tree;
+
+/// Returns the work's part of a briefing; `None` in a project without tickets.
+pub(crate) fn gather_work_briefing(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+) -> Result<Option<WorkBriefing>, Failure> {
+    if !ctx
+        .profiles
+        .iter()
+        .any(|profile| !profile.work_phases.is_empty())
+    {
+        return Ok(None);
+    }
+    let place = load_position(ctx, state)?;
+    let (uncommitted, _) = count_uncommitted(ctx, state);
+    if place.stack.is_empty() && place.absent.is_none() {
+        return nowhere(ctx, state, tree, uncommitted).map(Some);
+    }
+    let ticket = place.ticket.as_ref();
+    Ok(Some(WorkBriefing {
+        position: Some(render_status_line(ctx, &place, uncommitted.as_ref())),
+        title: ticket.and_then(|ticket| ticket.node.description.title.clone()),
+        phase: ticket.map(|ticket| ticket.phase().unwrap_or("none yet").to_owned()),
+        expected_next: expected_next(ctx, &place),
+        open_gate: uncommitted
+            .as_ref()
+            .filter(|found| found.lines > ctx.policy.gates.loc_limit)
+            .map(|found| {
+                let why = format!("{} changed lines are not committed", found.lines);
+                (why, "a commit".to_owned())
+            }),
+        ..WorkBriefing::default()
+    }))
+}
+
+/// Returns the briefing of a session that works on no ticket.
+fn nowhere(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    uncommitted: Option<Uncommitted>,
+) -> Result<WorkBriefing, Failure> {
+    let has_phases = |level: &str| {
+        ctx.profiles.iter().any(|profile| {
+            !profile.work_phases.is_empty()
+                && profile
+                    .levels
+                    .first()
+                    .is_some_and(|first| first.name == level)
+        })
+    };
+    let ready = list_ready(ctx, state, tree)?.ready;
+    Ok(WorkBriefing {
+        ready: ready
+            .into_iter()
+            .filter(|one| has_phases(&one.entity_type))
+            .map(|one| (one.path, one.title.unwrap_or_default()))
+            .collect(),
+        uncovered: uncommitted.map(|found| (found.files, ctx.git.current_branch())),
+        ..WorkBriefing::default()
+    })
+}
+
+/// Returns what the ticket expects next: a commit of the cycle, or the next phase.
+fn expected_next(ctx: &Context<'_>, place: &SessionPosition) -> Option<String> {
+    if let Some(absent) = &place.absent {
+        return Some(crate::absent_nodes::describe_absence(ctx, absent).1);
+    }
+    let ticket = place.ticket.as_ref()?;
+    if let Some(subject) = ticket.expected_commit(ctx) {
+        return Some(format!("a commit like `{subject}`"));
+    }
+    let profile = ctx.find_profile(&ticket.node.profile)?;
+    let next = next_phase(profile, ticket)?;
+    Some(format!(
+        "what the guide of this phase asks for, a commit, then tl ticket phase {} {next}",
+        ticket.node.alias
+    ))
+}
+
+fn next_phase<'p>(profile: &'p Profile, ticket: &Ticket) -> Option<&'p str> {
+    let names = profile.work_phases.iter().map(|phase| phase.name.as_str());
+    match ticket.phase() {
+        None => names.into_iter().next(),
+        Some(now) => names.into_iter().skip_while(|name| *name != now).nth(1),
+    }
+}

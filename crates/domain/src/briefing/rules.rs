@@ -1,0 +1,98 @@
+//! The rules that a briefing names: two or three per profile, and none of a gate that is off.
+
+use crate::gates::find_gate_by_name;
+use crate::policy::{GateMode, Policy};
+use crate::profile::{ApprovalNeed, Profile};
+use crate::trail;
+
+/// Returns the rules that hold in a project.
+#[must_use]
+pub fn collect_rules(profiles: &[Profile], policy: &Policy) -> Vec<String> {
+    let mut rules: Vec<String> = Vec::new();
+    for profile in profiles {
+        // The trail's own lines say how to keep it.
+        if profile.name == trail::PROFILE {
+            continue;
+        }
+        let is_on = |gate: &str| {
+            profile.has_gate(gate)
+                && find_gate_by_name(gate)
+                    .is_some_and(|gate| gate.mode(&policy.gates) != GateMode::Off)
+        };
+        if profile.approval == ApprovalNeed::Required {
+            if is_on("hierarchy") {
+                rules.push(
+                    "A plan may be written only while its parent is approved; `tl plan LEVEL ID` prints the prompt with \
+                     the parent's text."
+                        .to_owned(),
+                );
+            }
+            rules.push(
+                "A changed parent makes what is below stale; `tl why NODE` says why, `tl next` what is ready."
+                    .to_owned(),
+            );
+        }
+        if !profile.work_phases.is_empty() {
+            let names: Vec<&str> = profile
+                .work_phases
+                .iter()
+                .map(|phase| phase.name.as_str())
+                .collect();
+            rules.push(format!(
+                "Phases of a ticket: {}; `tl ticket phase ID NAME` begins the next one.",
+                names.join(" → ")
+            ));
+        }
+        if is_on("loc") {
+            rules.push(format!(
+                "Commit before {} changed lines; more edits are blocked until then.",
+                policy.gates.loc_limit
+            ));
+        }
+    }
+    rules.dedup();
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::collect_rules;
+    use crate::policy::{GateMode, Policy};
+    use crate::profile::built_in_profile;
+
+    fn rules_of(profile: &str, policy: &Policy) -> String {
+        collect_rules(
+            &[built_in_profile(profile).expect("a built-in profile")],
+            policy,
+        )
+        .join("\n")
+    }
+
+    #[test]
+    fn a_tickets_project_is_told_nothing_about_approval() {
+        let rules = rules_of("tickets", &Policy::default());
+        assert!(
+            rules.contains("Phases of a ticket") && rules.contains("400 changed lines"),
+            "{rules}"
+        );
+        assert!(!rules.contains("approved"), "{rules}");
+    }
+
+    #[test]
+    fn a_story_is_told_nothing_about_commits() {
+        let rules = rules_of("story", &Policy::default());
+        assert!(
+            rules.contains("parent is approved") && !rules.contains("Commit"),
+            "{rules}"
+        );
+    }
+
+    #[test]
+    fn a_gate_that_is_off_has_no_rule() {
+        let mut policy = Policy::default();
+        policy.gates.hierarchy = GateMode::Off;
+        policy.gates.loc = GateMode::Off;
+        assert!(!rules_of("story", &policy).contains("may be written only"));
+        assert!(!rules_of("tickets", &policy).contains("changed lines"));
+    }
+}

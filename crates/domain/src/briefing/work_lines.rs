@@ -1,0 +1,139 @@
+//! Lines of a briefing about the work on tickets: where the session is, what is expected next, which
+//! gate is open.
+
+use super::{BriefingLine, LineSeverity};
+use crate::text::{clean_line, count_with_noun};
+
+/// The work's part of a briefing.
+#[derive(Clone, Debug, Default)]
+pub struct WorkBriefing {
+    /// `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`; `None` if the session is nowhere.
+    pub position: Option<String>,
+    /// The title of the ticket.
+    pub title: Option<String>,
+    /// The phase the ticket is in.
+    pub phase: Option<String>,
+    /// The next commit or command.
+    pub expected_next: Option<String>,
+    /// Why the next edit would be blocked, and what clears it.
+    pub open_gate: Option<(String, String)>,
+    /// Id and title of tickets that can be worked on, if the session is nowhere.
+    pub ready: Vec<(String, String)>,
+    /// Number of uncommitted files and the branch, if there is no ticket for them.
+    pub uncovered: Option<(usize, Option<String>)>,
+}
+
+/// Maximum number of ready tickets that are listed.
+const MAX_READY_TICKETS: usize = 3;
+
+/// Returns the lines about the work.
+pub(super) fn collect_work_lines(work: &WorkBriefing) -> Vec<BriefingLine> {
+    let line = |why: &str, text: String| BriefingLine::new("work", LineSeverity::Must, why, text);
+    let mut lines = Vec::new();
+    if work.position.is_none() {
+        lines.push(line("the first step", render_first_step(work)));
+    }
+    let phase = work.phase.as_ref().map(|phase| format!("Phase: {phase}."));
+    let expected = work
+        .expected_next
+        .as_ref()
+        .map(|next| format!("Expected next: {}", clean_line(next)));
+    let parts: Vec<String> = phase.into_iter().chain(expected).collect();
+    if !parts.is_empty() {
+        lines.push(line("what is expected next", parts.join(" ")));
+    }
+    if let Some((why, clears)) = &work.open_gate {
+        let text = format!("Blocked now: {}. Clears it: {clears}", clean_line(why));
+        lines.push(line("a gate is open", text));
+    }
+    lines
+}
+
+/// Renders what a session without a ticket does first.
+fn render_first_step(work: &WorkBriefing) -> String {
+    if !work.ready.is_empty() {
+        let listed: Vec<String> = work
+            .ready
+            .iter()
+            .take(MAX_READY_TICKETS)
+            .map(|(id, title)| format!("{id} “{}”", clean_line(title)))
+            .collect();
+        let more = match work.ready.len().saturating_sub(MAX_READY_TICKETS) {
+            0 => String::new(),
+            more => format!(" and {more} more (tl next)"),
+        };
+        return format!(
+            "No ticket is in focus. Ready: {}{more}. Next: tl focus enter ID",
+            listed.join(", ")
+        );
+    }
+    match &work.uncovered {
+        Some((files, branch)) if *files > 0 => {
+            let place = branch
+                .as_ref()
+                .map(|branch| format!(" on `{}`", clean_line(branch)))
+                .unwrap_or_default();
+            format!(
+                "{} changed{place}, and there is no ticket. Next: tl ticket new \"what it is for\"",
+                count_with_noun(*files, "file", "files")
+            )
+        }
+        _ => "There is no open ticket. Next: tl ticket new \"what is wanted\"".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WorkBriefing, collect_work_lines};
+
+    fn text(work: &WorkBriefing) -> String {
+        let lines: Vec<String> = collect_work_lines(work)
+            .into_iter()
+            .map(|line| line.text)
+            .collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn a_session_without_a_ticket_gets_the_first_step() {
+        let empty = WorkBriefing::default();
+        assert!(text(&empty).contains("tl ticket new"), "{}", text(&empty));
+        let changed = WorkBriefing {
+            uncovered: Some((3, Some("search".to_owned()))),
+            ..WorkBriefing::default()
+        };
+        assert_eq!(
+            text(&changed),
+            "3 files changed on `search`, and there is no ticket. Next: tl ticket new \"what it is for\""
+        );
+        let ready = WorkBriefing {
+            ready: (1..=5)
+                .map(|number| (format!("00{number}"), "A title".to_owned()))
+                .collect(),
+            ..changed
+        };
+        assert_eq!(
+            text(&ready),
+            "No ticket is in focus. Ready: 001 “A title”, 002 “A title”, 003 “A title” and 2 more (tl next). Next: tl focus enter ID"
+        );
+    }
+
+    #[test]
+    fn a_session_on_a_ticket_reads_phase_next_step_and_gate() {
+        let work = WorkBriefing {
+            position: Some("017 [implement]".to_owned()),
+            phase: Some("implement".to_owned()),
+            expected_next: Some("test: a threshold".to_owned()),
+            open_gate: Some((
+                "420 changed lines are not committed".to_owned(),
+                "a commit".to_owned(),
+            )),
+            ..WorkBriefing::default()
+        };
+        assert_eq!(
+            text(&work),
+            "Phase: implement. Expected next: test: a threshold\n\
+             Blocked now: 420 changed lines are not committed. Clears it: a commit"
+        );
+    }
+}
