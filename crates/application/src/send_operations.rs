@@ -10,7 +10,7 @@ use domain::sync_protocol::{PULL_PAGE_BYTES, PullHeader, SharedNote};
 use domain::work::claim::{Claim, activity_key};
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// The replica's position.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +43,10 @@ pub fn send_operations(
     let state = ctx.store.begin_read()?;
     let head = state.last_operation_id()?;
     // Compared before anything is sent: lines of one history cannot be appended to another.
-    if request
-        .hash
-        .is_some_and(|hash| state.chain_hash(request.after).ok().flatten() != Some(hash))
-    {
+    if request.hash.is_some() && state.chain_hash(request.after)? != request.hash {
         return Ok(SendOperationsOutcome::Diverged);
     }
-    let gone = || Failure::new(FailureKind::Internal, "the last operation has no hash");
+    let gone = || Failure::internal("the last operation has no hash");
     let greeting = PullHeader {
         store: state.store_id()?,
         head,

@@ -153,7 +153,7 @@ fn a_newer_format_that_we_may_use_is_used() {
     clippy::disallowed_methods,
     reason = "a test needs another program at the database"
 )]
-fn sqlite(project: &Project, line: &str) -> Option<()> {
+pub(crate) fn sqlite(project: &Project, line: &str) -> Option<()> {
     let script = format!(
         "import sqlite3, sys\nconnection = sqlite3.connect(sys.argv[1], isolation_level=None)\n{line}\nconnection.close()\n"
     );

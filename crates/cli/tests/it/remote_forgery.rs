@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use store::SystemClock;
 use testkit::Project;
 
+use crate::hook_faults::sqlite;
 use crate::remote::Team;
 use crate::{ACT_EDITED, run_with, text};
 
@@ -256,4 +257,20 @@ fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
         }
         assert!(begun.elapsed() < Duration::from_secs(20), "it still counts");
     }
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_not_reported_as_another_history() {
+    let team = Team::start();
+    let (_, history) = team.request("GET", "/api/team/operations?after=0", &team.token, "");
+    let first: Value =
+        serde_json::from_str(history.lines().nth(1).expect("an operation")).expect("JSON");
+    let damage = r#"connection.execute("UPDATE operation SET prev = x'00' WHERE id = 1")"#;
+    if sqlite(&team.project, damage).is_none() {
+        return;
+    }
+    let place = format!("/api/team/operations?after=1&hash={}", text(&first, "hash"));
+    let (status, answer) = team.request("GET", &place, &team.token, "");
+    // The damaged row is repaired from the journal, and the replica goes on from its place.
+    assert_eq!(status, 200, "{answer}");
 }
