@@ -3,7 +3,7 @@
 //! The tree is derived from the document, never the other way round. It exists so that focus,
 //! gates, evidence and `tl next` work on plan documents without knowing them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -111,19 +111,21 @@ pub fn touched_milestones(before: Option<&Plan>, after: &Plan) -> Vec<String> {
     let before = before
         .map(|plan| plan.milestones.as_slice())
         .unwrap_or_default();
-    // Compared index by index, without a lookup table: mostly one milestone of many changed and
-    // the rest keep their positions. After a removal the later ones are reported as well, which
-    // costs time but is never wrong.
-    let mut touched: BTreeSet<&str> = BTreeSet::new();
-    for at in 0..before.len().max(after.milestones.len()) {
-        let (old, new) = (before.get(at), after.milestones.get(at));
-        if old != new {
-            touched.extend(
-                old.into_iter()
-                    .chain(new)
-                    .map(|milestone| milestone.id.as_str()),
-            );
-        }
-    }
-    touched.into_iter().map(str::to_owned).collect()
+    // By id: after an insertion or a removal the later milestones have other positions only.
+    let (before, after) = (
+        milestones_by_id(before),
+        milestones_by_id(&after.milestones),
+    );
+    let ids: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
+    ids.into_iter()
+        .filter(|id| before.get(id) != after.get(id))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn milestones_by_id(milestones: &[Milestone]) -> BTreeMap<&str, &Milestone> {
+    milestones
+        .iter()
+        .map(|milestone| (milestone.id.as_str(), milestone))
+        .collect()
 }

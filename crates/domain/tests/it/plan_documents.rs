@@ -556,6 +556,13 @@ fn only_what_changed_is_mirrored() {
     );
     assert_eq!(touched_milestones(None, &after), ["M-001", "M-002"]);
     assert!(touched_milestones(Some(&after), &after).is_empty());
+    let mut shorter = before.clone();
+    shorter.milestones.remove(0);
+    assert_eq!(
+        touched_milestones(Some(&before), &shorter),
+        ["M-001"],
+        "the others only moved up"
+    );
     assert!(
         intent_node(&before.milestones[0], &before.milestones[0].code_intents[0])
             .text
