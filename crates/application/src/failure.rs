@@ -368,6 +368,7 @@ impl From<UndoRefused> for Failure {
             | UndoRefused::UndoneAlready { .. }
             | UndoRefused::Beginning { .. }
             | UndoRefused::Policy { .. }
+            | UndoRefused::GateOverride { .. }
             | UndoRefused::NewFiles { .. } => FailureKind::Refused,
         };
         // Every refused undo starts with the log: it shows which operations are left and what they

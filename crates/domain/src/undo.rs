@@ -37,6 +37,10 @@ pub enum UndoRefused {
         "operation {operation} changed the policy; policy is changed in config.toml, never by an undo"
     )]
     Policy { operation: OperationId },
+    #[error(
+        "operation {operation} overrode a gate for one step; it changed nothing that an undo could revert"
+    )]
+    GateOverride { operation: OperationId },
     #[error("operation {operation} observed new plan files; to undo it, remove the files")]
     NewFiles { operation: OperationId },
     #[error(
@@ -188,9 +192,12 @@ fn is_about_presence(fact: &Fact, returned: &BTreeSet<NodeId>) -> bool {
 /// Refuses operations of a kind that cannot be undone.
 fn refuse_verb(operation: &Operation) -> Result<(), UndoRefused> {
     match operation.verb {
-        Verb::Init | Verb::Rebuild | Verb::Adopt | Verb::Override => Err(UndoRefused::Beginning {
+        Verb::Init | Verb::Rebuild | Verb::Adopt => Err(UndoRefused::Beginning {
             operation: operation.id,
             verb: operation.verb,
+        }),
+        Verb::Override => Err(UndoRefused::GateOverride {
+            operation: operation.id,
         }),
         // An undo could loosen the policy without the confirmation of a person.
         Verb::Policy => Err(UndoRefused::Policy {
