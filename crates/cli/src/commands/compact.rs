@@ -93,7 +93,10 @@ fn ask_for_turning_points(app: &App) -> Result<Option<Vec<String>>, Failure> {
             answer.json.as_ref().and_then(parse_distillation),
         ),
         // Ctrl-C means the whole command, not just the model call.
-        Err(unanswered) if unanswered.cancelled => return Err(unanswered.failure),
+        Err(unanswered) if unanswered.cancelled => {
+            app.run(|ctx| record_spending(ctx, &unanswered.spent))?;
+            return Err(unanswered.failure);
+        }
         Err(unanswered) => {
             app.ui.print_message(format!(
                 "using the log's turning points, because the model call failed: {}",

@@ -6,6 +6,7 @@ use application::generation::advance::{
 };
 use application::generation::start_generation::{next_unwritten_scene, start_generation};
 use application::generation::view::GenerationView;
+use application::tick::spending::record_spending;
 use clap::Args;
 use domain::generation::{FindingSeverity, GenerationStatus};
 use domain::text::count_with_noun;
@@ -133,8 +134,9 @@ fn answer_step(
             answer.spent = answered.spent;
         }
         Err(unanswered) if unanswered.cancelled => {
-            let what = "cancelled; the step can be resumed".to_owned();
-            return Err(Failure::unavailable(what)
+            // Not submitted, because Ctrl-C is not a failure of the step; its attempts are paid for.
+            app.run(|ctx| record_spending(ctx, &unanswered.spent))?;
+            return Err(Failure::unavailable("cancelled; the step can be resumed")
                 .with_step(format!("tl story generation resume {}", question.scene)));
         }
         Err(unanswered) => {

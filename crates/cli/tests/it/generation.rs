@@ -1,7 +1,7 @@
 //! `tl story generation`: scenes that stopped on the way.
 
 use crate::write::approved;
-use crate::{KILL, asked, assert_refused, text, with_model};
+use crate::{INTERRUPT, KILL, asked, assert_refused, text, with_model};
 use serde_json::json;
 
 #[test]
@@ -117,4 +117,15 @@ fn a_scene_that_is_killed_at_any_step_goes_on_there() {
         1
     );
     project.ok(&["check"]);
+}
+
+#[test]
+fn a_cancelled_step_records_what_its_calls_cost() {
+    let draft = "Elena pulled at the drawer until it gave. There was only dust, and no map.";
+    let project = with_model(approved(), &[draft, "no verdict at all", INTERRUPT]);
+    let cancelled = project.run(&["story", "write", "--next"]);
+    assert!(cancelled.stderr.contains("cancelled"), "{cancelled:?}");
+    // The draft, the unusable verdict, and the call that was cancelled.
+    let spent = &project.json(&["story", "stats"])["spent_on"];
+    assert_eq!(spent["act-1/chapter-01/scene-0101"]["calls"], 3, "{spent}");
 }

@@ -337,6 +337,9 @@ fn collect(node: &Value, lines: &mut Vec<String>) {
 const KILL: &str = "kill -9 the caller";
 
 /// Gives a project a model: a program that prints these answers in turn, the last one again and again, and notes what it
+/// An answer of the model's program: Ctrl-C for the caller, and no answer.
+const INTERRUPT: &str = "interrupt the caller";
+
 /// was asked.
 fn with_model(project: Project, answers: &[&str]) -> Project {
     for (index, answer) in answers.iter().enumerate() {
@@ -350,7 +353,8 @@ fn with_model(project: Project, answers: &[&str]) -> Project {
     let (last, folder) = (answers.len() - 1, folder.display());
     let script = format!(
         "cat >> '{folder}/asked'\ncd '{folder}'\nn=0\nwhile [ -e \"done$n\" ] && [ $n -lt {last} ]; do n=$((n+1)); done\n\
-         : > \"done$n\"\nif [ \"$(cat \"$n\")\" = '{KILL}' ]; then kill -9 $PPID; fi\ncat \"$n\"\n"
+         : > \"done$n\"\nif [ \"$(cat \"$n\")\" = '{KILL}' ]; then kill -9 $PPID; fi\n\
+         if [ \"$(cat \"$n\")\" = '{INTERRUPT}' ]; then kill -INT $PPID; exec sleep 60; fi\ncat \"$n\"\n"
     );
     project.write("../answers/model", &script);
     let program = format!("/bin/sh {folder}/model");
