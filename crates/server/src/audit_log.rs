@@ -97,7 +97,7 @@ pub struct AuditLog {
     out: SyncSender<WriterMessage>,
     minute: Arc<Mutex<AggregationWindow>>,
     ended: Mutex<Option<Receiver<()>>>,
-    lost: AtomicU64,
+    lost: Arc<AtomicU64>,
 }
 
 impl AuditLog {
@@ -107,7 +107,8 @@ impl AuditLog {
         let (out, notes) = sync_channel(MAX_QUEUED_ENTRIES);
         let (end, ended) = sync_channel(1);
         let minute = Arc::new(Mutex::new(AggregationWindow::default()));
-        let held = minute.clone();
+        let lost = Arc::new(AtomicU64::new(0));
+        let (held, dropped) = (minute.clone(), lost.clone());
         // If the thread cannot be started, entries are lost and counted; serving goes on.
         let _ = std::thread::Builder::new()
             .name("audit".to_owned())
@@ -115,6 +116,7 @@ impl AuditLog {
                 Writer {
                     workspace,
                     minute: held,
+                    lost: dropped,
                     waiting: Vec::new(),
                     uses: HashMap::new(),
                     pruned: None,
@@ -126,7 +128,7 @@ impl AuditLog {
             out,
             minute,
             ended: Mutex::new(Some(ended)),
-            lost: AtomicU64::new(0),
+            lost,
         }
     }
 
@@ -273,6 +275,7 @@ fn timed_entry(
 struct Writer {
     workspace: Arc<dyn Workspace>,
     minute: Arc<Mutex<AggregationWindow>>,
+    lost: Arc<AtomicU64>,
     waiting: Vec<TimedEntry>,
     uses: HashMap<u64, Instant>,
     pruned: Option<Instant>,
@@ -319,15 +322,22 @@ impl Writer {
                 Ok(true) => {}
                 // No retry at shutdown: the process must end even if the database does not come
                 // back.
-                Err(_) if ended => {}
-                // Retried with what has arrived by then. The oldest entries are dropped first.
+                Err(_) if ended => self.drop_oldest_beyond(0),
+                // Retried with what has arrived by then.
                 Err(_) => {
-                    let too_many = self.waiting.len().saturating_sub(MAX_QUEUED_ENTRIES);
-                    self.waiting.drain(..too_many);
+                    self.drop_oldest_beyond(MAX_QUEUED_ENTRIES);
                     std::thread::sleep(RETRY_DELAY);
                 }
             }
         }
+    }
+
+    /// Drops all but the newest `limit` entries and counts them as lost.
+    fn drop_oldest_beyond(&mut self, limit: usize) {
+        let excess = self.waiting.len().saturating_sub(limit);
+        let dropped = self.waiting.drain(..excess).count();
+        self.lost
+            .fetch_add(u64::try_from(dropped).unwrap_or(u64::MAX), Relaxed);
     }
 
     fn clear_queue(&mut self) {
@@ -396,5 +406,97 @@ impl Writer {
         }
         self.clear_queue();
         Ok(has_store)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use application::{Context, Failure};
+    use domain::ids::Principal;
+    use domain::operation::Channel;
+    use domain::policy::Policy;
+    use domain::profile::Profile;
+
+    use super::*;
+
+    /// A project whose token store cannot be written.
+    #[derive(Default)]
+    struct Unwritable(Policy);
+
+    impl Workspace for Unwritable {
+        fn run(
+            &self,
+            _: Channel,
+            _: &Principal,
+            _: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+        ) -> Result<(), Failure> {
+            Err(Failure::unavailable("the disk is full"))
+        }
+
+        fn head(&self) -> Result<u64, Failure> {
+            Ok(0)
+        }
+
+        fn with_token_store(
+            &self,
+            _: &mut dyn FnMut(&dyn domain::ports::TokenStore, Timestamp) -> Result<(), Failure>,
+        ) -> Result<bool, Failure> {
+            Err(Failure::unavailable("the disk is full"))
+        }
+
+        fn profiles(&self) -> &[Profile] {
+            &[]
+        }
+
+        fn policy(&self) -> &Policy {
+            &self.0
+        }
+
+        fn local_person(&self) -> Principal {
+            Principal::Human("mara".to_owned())
+        }
+    }
+
+    fn new_writer(waiting: usize) -> Writer {
+        Writer {
+            workspace: Arc::new(Unwritable::default()),
+            minute: Arc::default(),
+            lost: Arc::default(),
+            waiting: vec![new_entry(); waiting],
+            uses: HashMap::new(),
+            pruned: None,
+        }
+    }
+
+    fn new_entry() -> TimedEntry {
+        let source = RequestSource {
+            address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            from: "127.0.0.1".to_owned(),
+            trace: None,
+        };
+        timed_entry(None, &source, "approve", "done", "")
+    }
+
+    #[test]
+    fn entries_that_cannot_be_written_before_the_end_are_counted_as_lost() {
+        let writer = new_writer(0);
+        let lost = writer.lost.clone();
+        let (out, notes) = sync_channel(4);
+        for _ in 0..3 {
+            out.send(WriterMessage::Entry(new_entry())).unwrap();
+        }
+        out.send(WriterMessage::Stop).unwrap();
+        writer.run(&notes);
+        assert_eq!(lost.load(Relaxed), 3);
+    }
+
+    #[test]
+    fn entries_beyond_the_queue_limit_are_counted_as_lost() {
+        let mut writer = new_writer(MAX_QUEUED_ENTRIES + 5);
+        writer.drop_oldest_beyond(MAX_QUEUED_ENTRIES);
+        assert_eq!(writer.waiting.len(), MAX_QUEUED_ENTRIES);
+        assert_eq!(writer.lost.load(Relaxed), 5);
     }
 }

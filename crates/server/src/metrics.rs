@@ -167,7 +167,7 @@ impl Metrics {
         family(
             "audit_lost_total",
             "counter",
-            "Audit log entries lost because the queue was full.",
+            "Audit log entries lost because the queue was full or could not be written.",
             &one("audit_lost_total", &lost),
         );
         // Left out while the database is down: a gauge of 0 would look like a lost history.
