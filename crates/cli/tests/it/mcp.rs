@@ -692,6 +692,20 @@ fn a_new_client_hears_what_another_process_changes() {
 }
 
 #[test]
+fn more_than_a_thousand_resources_in_one_subscription_are_refused() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::New, &[]);
+    let uris: Vec<String> = (0..1_001).map(|number| format!("x://{number}")).collect();
+    let filter = json!({ "resourceSubscriptions": uris });
+    let answer = client.ask("subscriptions/listen", json!({ "notifications": filter }));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    assert!(
+        text(&answer["error"], "message").contains("at most 1000"),
+        "{answer}"
+    );
+}
+
+#[test]
 fn what_goes_on_is_told_at_the_level_the_client_asked_for() {
     let project = planned();
     let mut client = Client::start(&project, Era::Old, &[]);

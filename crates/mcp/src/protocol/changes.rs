@@ -24,7 +24,7 @@ const READ: Duration = Duration::from_secs(2);
 /// Maximum number of new operations that are inspected; beyond it the list counts as changed.
 const MAX_OPERATIONS: u64 = 200;
 /// Maximum number of URIs per connection.
-const MAX_URIS: usize = 1_000;
+pub(super) const MAX_URIS: usize = 1_000;
 
 /// A change for listeners.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,8 +151,7 @@ impl Changes {
             changes: self.clone(),
             id,
         };
-        // Bounded, because each URI is read again after every operation; the excess is dropped.
-        for uri in uris.into_iter().take(MAX_URIS) {
+        for uri in uris {
             listening.add(uri);
         }
         self.watch();

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, APPROVE, Approvals};
-use super::changes::Changes;
+use super::changes::{Changes, MAX_URIS};
 use super::convert::{self, LIST_SCOPE, LIST_TTL_MS};
 use super::identity::{authenticated, is_modern};
 use super::log::{DEBUG, Threshold, WARNING, about_call};
@@ -573,10 +573,7 @@ impl ServerHandler for Server {
         if taken {
             Ok(())
         } else {
-            Err(ErrorData::invalid_params(
-                "too many subscriptions on one connection",
-                None,
-            ))
+            Err(too_many_subscriptions())
         }
     }
 
@@ -597,6 +594,10 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        // The SDK lets `listen` alone return an error. Until then nothing is acknowledged.
+        if has_too_many_uris(requested) {
+            return Some(SubscriptionFilter::default());
+        }
         // If registering fails, `listen` finds nothing and returns an error to the client.
         let _ = self.here(|_| {
             self.subscriptions.accept(requested);
@@ -607,6 +608,9 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        if has_too_many_uris(context.requested()) {
+            return Err(too_many_subscriptions());
+        }
         match self
             .subscriptions
             .forward(context, self.closing_token())
@@ -628,4 +632,16 @@ impl ServerHandler for Server {
             is_modern(&context),
         ))
     }
+}
+
+/// Whether a filter names more resources than one listener may have.
+fn has_too_many_uris(requested: &SubscriptionFilter) -> bool {
+    let uris = requested.resource_subscriptions.as_ref();
+    uris.is_some_and(|uris| uris.len() > MAX_URIS)
+}
+
+fn too_many_subscriptions() -> ErrorData {
+    let what =
+        format!("too many subscriptions: at most {MAX_URIS} resources can be watched at once");
+    ErrorData::invalid_params(what, None)
 }
