@@ -103,7 +103,7 @@ fn detect_conflict(
     Ok(Some(if kept {
         PushOutcome::Kept { head }
     } else {
-        PushOutcome::Overtaken { head }
+        PushOutcome::Conflict { head }
     }))
 }
 

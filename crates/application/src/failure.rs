@@ -207,7 +207,7 @@ impl From<StoreFault> for Failure {
                     .with_interruption(Interruption::Rejected)
             }
             // A compare-and-swap that lost: nothing was stored, so that a retry is safe.
-            StoreFault::Overtaken => {
+            StoreFault::Conflict => {
                 unavailable.with_interruption(Interruption::Conflict).with_step("try again")
             }
             StoreFault::DoesNotFit { .. } => Self { kind: FailureKind::Conflict, ..unavailable },

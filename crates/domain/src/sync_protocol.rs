@@ -60,7 +60,7 @@ pub enum PushOutcome {
     /// Every operation is recorded, now or by an earlier attempt (pushes are idempotent).
     Kept { head: OperationId },
     /// Write conflict: the server has newer operations; nothing was recorded.
-    Overtaken { head: OperationId },
+    Conflict { head: OperationId },
     /// The server has a different operation `after`: the histories have diverged.
     Diverged { after: OperationId },
 }

@@ -144,7 +144,7 @@ async fn accept(
         .await?;
     let status = match receipt {
         PushOutcome::Kept { .. } => StatusCode::OK,
-        PushOutcome::Overtaken { .. } | PushOutcome::Diverged { .. } => StatusCode::CONFLICT,
+        PushOutcome::Conflict { .. } | PushOutcome::Diverged { .. } => StatusCode::CONFLICT,
     };
     Ok((status, Json(receipt)).into_response())
 }

@@ -71,7 +71,7 @@ pub(crate) fn bench(length: Length) -> Outcome {
     let seconds = if length == Length::Quick { 10 } else { 60 };
     say(&format!(
         "\n{EVENTS_PER_SECOND} events a second from {CONNECTIONS} connections for {seconds} s, each a request for what is new; milliseconds.\n\n\
-         | of a hundred events are kept | events | a second | lost | overtaken | p50 | p90 | p99 | worst | server MB |\n\
+         | of a hundred events are kept | events | a second | lost | conflicts | p50 | p90 | p99 | worst | server MB |\n\
          | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     ));
     let mut agents: Vec<Agent> = (1..=CONNECTIONS)
@@ -332,14 +332,14 @@ struct Load {
     latencies: Vec<Duration>,
     took: Duration,
     lost: usize,
-    overtaken: usize,
+    conflicts: usize,
 }
 
 impl Load {
     /// `kept` of a hundred events keep an operation.
     fn of(server: &Server, agents: &mut [Agent], kept: u32, seconds: u32) -> Result<Self, String> {
         let total = (EVENTS_PER_SECOND * seconds) as usize;
-        let (next, recorded, overtaken) = (
+        let (next, recorded, conflicts) = (
             AtomicUsize::new(0),
             AtomicUsize::new(0),
             AtomicUsize::new(0),
@@ -351,7 +351,7 @@ impl Load {
             let clients: Vec<_> = agents
                 .iter_mut()
                 .map(|agent| {
-                    let (next, recorded, overtaken) = (&next, &recorded, &overtaken);
+                    let (next, recorded, conflicts) = (&next, &recorded, &conflicts);
                     scope.spawn(move || {
                         let (mut taken, mut lost) = (Vec::new(), 0);
                         let Ok(mut client) = Client::to(server) else {
@@ -369,7 +369,7 @@ impl Load {
                             // Spread evenly: no burst of commits.
                             let keeps = event as u64 * u64::from(kept) / 100
                                 != (event as u64 + 1) * u64::from(kept) / 100;
-                            match agent.event(&mut client, keeps, overtaken) {
+                            match agent.event(&mut client, keeps, conflicts) {
                                 Ok(()) => {
                                     taken.push(due.elapsed());
                                     recorded.fetch_add(usize::from(keeps), Ordering::SeqCst);
@@ -390,7 +390,7 @@ impl Load {
             }
         });
         load.took = begun.elapsed();
-        load.overtaken = overtaken.into_inner();
+        load.conflicts = conflicts.into_inner();
         // Each was acknowledged: the server must have every one.
         let there =
             usize::try_from(Place::of(&mut Client::to(server)?)?.head - before).unwrap_or(0);
@@ -405,7 +405,7 @@ impl Load {
             "| {kept} | {} | {rate:.0} | {} | {} | {p50} | {p90} | {p99} | {worst} | {:.0} |",
             self.latencies.len(),
             self.lost,
-            self.overtaken,
+            self.conflicts,
             server.peak_memory()
         )
     }
@@ -461,12 +461,12 @@ impl Agent {
         &mut self,
         client: &mut Client<'_>,
         keeps: bool,
-        overtaken: &AtomicUsize,
+        conflicts: &AtomicUsize,
     ) -> Result<(), String> {
         let mut place = Place::after(client, self.known.as_ref())?;
         let mut rest = Duration::from_millis(4);
         while keeps && !self.keep(client, &place)? {
-            overtaken.fetch_add(1, Ordering::SeqCst);
+            conflicts.fetch_add(1, Ordering::SeqCst);
             std::thread::sleep(rest.mul_f64(fastrand::f64()));
             rest = (rest * 2).min(Duration::from_millis(200));
             place = Place::after(client, Some(&place))?;
@@ -507,7 +507,7 @@ impl Agent {
                 self.progress = after;
                 Ok(true)
             }
-            Some("overtaken") => Ok(false),
+            Some("conflict") => Ok(false),
             _ => Err(format!("{status}: {}", String::from_utf8_lossy(&said))),
         }
     }

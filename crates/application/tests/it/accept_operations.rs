@@ -225,13 +225,13 @@ fn what_may_be_done_is_kept_and_sent_again_it_is_kept_once() {
         Status::Approved
     );
     // A second replica, which is slower.
-    let overtaken = world.tried(
+    let conflict = world.tried(
         &agent(),
         operation(Verb::Progress, "agent:ci/2", vec![progress()]),
     );
     assert_eq!(
-        overtaken,
-        Ok(PushOutcome::Overtaken {
+        conflict,
+        Ok(PushOutcome::Conflict {
             head: OperationId(2)
         })
     );

@@ -99,14 +99,14 @@ fn the_exchange_is_what_its_description_says() {
     let elsewhere = format!("/api/team/operations?after=1&hash={}", "0".repeat(64));
     let (diverged, what) = team.request("GET", &elsewhere, &team.token, "");
     fits("Receipt", &what);
-    let ((kept, first), (overtaken, second)) = (
+    let ((kept, first), (conflict, second)) = (
         forger.send(json!({})),
         forger.send(json!({ "summary": "late" })),
     );
     fits("Receipt", &first);
     fits("Receipt", &second);
     assert_eq!(
-        [diverged, kept, overtaken],
+        [diverged, kept, conflict],
         [409, 200, 409],
         "{what} {first} {second}"
     );
@@ -178,7 +178,7 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
     let (found, answer) = forger.send(json!({ "summary": "честно" }));
     assert_eq!(found, 200, "{answer}");
     let (found, answer) = forger.send(json!({ "summary": "слишком поздно" }));
-    assert!(found == 409 && answer.contains("overtaken"), "{answer}");
+    assert!(found == 409 && answer.contains("\"conflict\""), "{answer}");
     assert_eq!(Forger::of(&team).head, forger.head + 1);
     team.project.ok(&["check"]);
 }

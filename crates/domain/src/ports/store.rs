@@ -64,7 +64,7 @@ pub enum StoreFault {
     },
     /// Write conflict: another writer committed first, nothing was changed. Retry on fresh state.
     #[error("write conflict: the state was changed by another writer in the meantime")]
-    Overtaken,
+    Conflict,
     /// An operation from another machine does not match the state.
     #[error("the operation does not fit the state: {what}")]
     DoesNotFit { what: String },

@@ -185,7 +185,7 @@ impl RemoteStore {
                 }
             }
         }
-        Err(StoreFault::Overtaken)
+        Err(StoreFault::Conflict)
     }
 
     /// Saves an operation that the server refused, and rebases those behind it. Returns whether the
@@ -273,7 +273,7 @@ impl RemoteStore {
                 .send_operations(&sending, &[one.to_journal_line()?])
             {
                 Ok(PushOutcome::Kept { .. }) => place = ChainPosition::of_operation(one),
-                Ok(PushOutcome::Overtaken { .. }) => return Ok(SendRound::Again),
+                Ok(PushOutcome::Conflict { .. }) => return Ok(SendRound::Again),
                 Ok(PushOutcome::Diverged { after }) => return Err(self.divergence_fault(after)),
                 Err(ServerFault::Silent { why, .. }) => {
                     self.note_unreachable(&why);

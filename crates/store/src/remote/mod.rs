@@ -536,10 +536,10 @@ impl TransactionOwner for RemoteStore {
                 }
                 Ok(())
             }
-            PushOutcome::Overtaken { .. } => {
+            PushOutcome::Conflict { .. } => {
                 // The use case is retried at once and has to see the operation that was faster.
                 self.followed.set(None);
-                Err(StoreFault::Overtaken)
+                Err(StoreFault::Conflict)
             }
             PushOutcome::Diverged { after } => Err(self.divergence_fault(after)),
         }

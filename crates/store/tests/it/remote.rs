@@ -132,7 +132,7 @@ impl TeamServer for Link {
         let receipt = if is_kept {
             PushOutcome::Kept { head }
         } else if head != sending.after {
-            PushOutcome::Overtaken { head }
+            PushOutcome::Conflict { head }
         } else {
             lines
                 .iter()
@@ -310,7 +310,7 @@ fn who_comes_second_is_told_and_can_try_again() {
     record(&*there, "fast").unwrap();
     slow.record_operation(new(Verb::Comment, "slow", Vec::new()))
         .unwrap();
-    assert!(matches!(slow.commit(), Err(StoreFault::Overtaken)));
+    assert!(matches!(slow.commit(), Err(StoreFault::Conflict)));
     assert_eq!(summaries(&*here), ["fast"], "nothing of it is left here");
     record(&*here, "slow").unwrap();
     assert_eq!(server.summaries(), ["fast", "slow"]);
