@@ -10,7 +10,7 @@ use std::path::Path;
 use domain::ports::StoreFault;
 
 use crate::durable::{Durability, replace_file};
-use crate::engine::{ChainedOperation, io_fault};
+use crate::engine::io_fault;
 use crate::journal;
 use crate::store_dump::StoreDump;
 
@@ -103,14 +103,7 @@ pub fn read_backup_file(path: &Path) -> Result<StoreDump, StoreFault> {
     let store = contents
         .store
         .ok_or_else(|| damaged("it is not a backup".to_owned()))?;
-    Ok(StoreDump::new(
-        store,
-        contents
-            .entries
-            .into_iter()
-            .map(ChainedOperation::from)
-            .collect(),
-    ))
+    Ok(StoreDump::new(store, contents.entries))
 }
 
 /// A reader that fails above a size, where [`Read::take`] would report the end of the file.

@@ -49,7 +49,7 @@ impl EngineSettings {
 }
 
 /// An operation with its id, its serialised body, its texts and its link in the hash chain.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct ChainedOperation {
     pub(crate) operation: Operation,
     pub(crate) body: String,
@@ -108,7 +108,7 @@ impl ChainedOperation {
             let what = format!("expected operation {}, found {}", id, entry.operation.id);
             return Err(StoreFault::DoesNotFit { what });
         }
-        Ok(entry.into())
+        Ok(entry)
     }
 
     /// Renders the journal line.

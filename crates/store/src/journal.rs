@@ -20,6 +20,8 @@ use domain::ports::StoreFault;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::engine::ChainedOperation;
+
 /// The journal format this program reads and writes.
 const JOURNAL_FORMAT: u32 = 1;
 
@@ -64,20 +66,10 @@ struct ParsedLine<'a> {
     hash: Digest32,
 }
 
-/// One operation as stored in the journal.
-#[derive(Clone, Debug)]
-pub(crate) struct JournalEntry {
-    pub(crate) operation: Operation,
-    pub(crate) body: String,
-    pub(crate) texts: Vec<(VersionHash, String)>,
-    pub(crate) prev: Digest32,
-    pub(crate) hash: Digest32,
-}
-
 /// The readable entries of a journal, and where reading stopped.
 pub(crate) struct JournalContents {
     pub(crate) store: Option<StoreId>,
-    pub(crate) entries: Vec<JournalEntry>,
+    pub(crate) entries: Vec<ChainedOperation>,
     /// Bytes of the file up to the last valid line.
     pub(crate) good_size: u64,
     pub(crate) damage: Option<JournalDamage>,
@@ -258,7 +250,7 @@ impl Journal {
     /// longest line has to fit in memory. The returned contents have no entries.
     pub(crate) fn visit_entries(
         &self,
-        each: &mut dyn FnMut(JournalEntry),
+        each: &mut dyn FnMut(ChainedOperation),
     ) -> io::Result<JournalContents> {
         let mut reader = BufReader::new(File::open(&self.path)?);
         visit_journal_lines(&mut reader, 0, None, u64::MAX, usize::MAX, each)
@@ -305,7 +297,7 @@ fn visit_journal_lines(
     prev: Option<Digest32>,
     max_line: u64,
     max_entries: usize,
-    each: &mut dyn FnMut(JournalEntry),
+    each: &mut dyn FnMut(ChainedOperation),
 ) -> io::Result<JournalContents> {
     let mut last = None;
     let mut count = 0;
@@ -423,7 +415,7 @@ fn newer_format_version(text: &str) -> Option<u32> {
 }
 
 /// Parses and verifies one line, which follows `prev`.
-pub(crate) fn parse_journal_line(text: &str, prev: Digest32) -> Result<JournalEntry, String> {
+pub(crate) fn parse_journal_line(text: &str, prev: Digest32) -> Result<ChainedOperation, String> {
     // `op` stays raw, because the hash covers the bytes as written, not a re-serialisation.
     let line: ParsedLine<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let body = line.op.get();
@@ -442,7 +434,7 @@ pub(crate) fn parse_journal_line(text: &str, prev: Digest32) -> Result<JournalEn
         }
         texts.push((found, text));
     }
-    Ok(JournalEntry {
+    Ok(ChainedOperation {
         operation,
         body: body.to_owned(),
         texts,

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::engine::ChainedOperation;
-use crate::journal::{self, JournalEntry};
+use crate::journal;
 
 /// A complete state: tree, versions, texts, history, records, notes.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl MemoryState {
     }
 
     /// Applies one operation read from a journal, without copying it.
-    pub(crate) fn take_operation(&mut self, entry: JournalEntry) -> Result<(), FactMismatch> {
+    pub(crate) fn take_operation(&mut self, entry: ChainedOperation) -> Result<(), FactMismatch> {
         self.texts.extend(entry.texts);
         self.applying = (entry.operation.id, entry.operation.at);
         for fact in &entry.operation.facts {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::durable::{Durability, replace_file, sync_folder};
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
-use crate::journal::{Journal, JournalDamage, JournalEntry, chain_start_hash};
+use crate::journal::{Journal, JournalDamage, chain_start_hash};
 use crate::layout::Layout;
 use crate::private_files::create_private_directory;
 use crate::replacement::{DATABASE_SUFFIXES, with_suffix};
@@ -255,7 +255,7 @@ impl QuarantineSet {
 /// The operations that can be read from a journal and the database beside it.
 pub(crate) struct RecoveredOperations {
     pub(crate) store: StoreId,
-    pub(crate) entries: Vec<JournalEntry>,
+    pub(crate) entries: Vec<ChainedOperation>,
     /// Whether the journal is complete and has all of them.
     pub(crate) journal_is_good: bool,
     pub(crate) damage: Option<JournalDamage>,
@@ -337,13 +337,7 @@ impl RecoveredOperations {
     }
 
     pub(crate) fn into_store_dump(self) -> StoreDump {
-        StoreDump::new(
-            self.store,
-            self.entries
-                .into_iter()
-                .map(ChainedOperation::from)
-                .collect(),
-        )
+        StoreDump::new(self.store, self.entries)
     }
 }
 

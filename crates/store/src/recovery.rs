@@ -25,7 +25,7 @@ use domain::tree::Tree;
 
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::file_lock::acquire_file_lock;
-use crate::journal::{Journal, JournalEntry, chain_start_hash};
+use crate::journal::{Journal, chain_start_hash};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::memory::MemoryState;
@@ -65,7 +65,7 @@ impl<'k> Trust<'k> {
 /// The source of a rebuild.
 struct RebuildSource {
     store: StoreId,
-    entries: Vec<JournalEntry>,
+    entries: Vec<ChainedOperation>,
     /// The present journal is intact and stays.
     journal_is_good: bool,
     from: String,
@@ -117,14 +117,7 @@ pub(crate) fn rebuild_state(
     }
     // API tokens are in no journal. Read before the database is moved away.
     let book = read_token_store(layout, storage, |id| *id == source.store);
-    let cargo = StoreDump::new(
-        source.store,
-        source
-            .entries
-            .into_iter()
-            .map(ChainedOperation::from)
-            .collect(),
-    );
+    let cargo = StoreDump::new(source.store, source.entries);
     let cause = ReplacementCause {
         command: RECOVERY_COMMAND,
         reason: QuarantineReason::Damaged,
@@ -418,14 +411,7 @@ fn recover_from_mirror(
     };
     // Plan files and mirror files may hold secrets that were never masked.
     mask_operation(&mut operation, &MemoryState::new(store.clone()))?;
-    let recorded = ChainedOperation::new(OperationId(1), chain_start_hash(&store), operation)?;
-    let entry = JournalEntry {
-        operation: recorded.operation,
-        body: recorded.body,
-        texts: recorded.texts,
-        prev: recorded.prev,
-        hash: recorded.hash,
-    };
+    let entry = ChainedOperation::new(OperationId(1), chain_start_hash(&store), operation)?;
     let lost = (!odd.is_empty()).then(|| odd.join("; "));
     Ok(Some(RebuildSource {
         store,

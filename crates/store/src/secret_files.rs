@@ -172,11 +172,7 @@ fn clean_journal_file(path: &Path) -> io::Result<()> {
     let Some(store) = contents.store else {
         return replace_file(path, read_masked(path).as_bytes(), Durability::Synced);
     };
-    let recorded = contents
-        .entries
-        .into_iter()
-        .map(ChainedOperation::from)
-        .collect();
+    let recorded = contents.entries;
     let (cargo, _) = mask_history(&StoreDump { store, recorded });
     let mut text = journal::render_journal_header(&cargo.store)?;
     for one in &cargo.recorded {
@@ -261,7 +257,7 @@ fn read_quarantined_history(path: &Path, layout: &Layout) -> Option<StoreDump> {
     );
     Some(StoreDump {
         store,
-        recorded: operations.into_iter().map(ChainedOperation::from).collect(),
+        recorded: operations,
     })
 }
 

@@ -153,11 +153,7 @@ pub(crate) fn dump_journal(journal: &Journal) -> Result<StoreDump, StoreFault> {
     })?;
     Ok(StoreDump {
         store,
-        recorded: contents
-            .entries
-            .into_iter()
-            .map(ChainedOperation::from)
-            .collect(),
+        recorded: contents.entries,
     })
 }
 

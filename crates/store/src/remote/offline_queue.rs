@@ -121,9 +121,7 @@ impl OfflineQueue {
         let (mut prev, mut waiting) = (header.after.hash, Vec::new());
         for line in lines {
             // The chain is verified again: the seal covers the file, not the program that wrote it.
-            let one = ChainedOperation::from(
-                journal::parse_journal_line(line, prev).map_err(unreadable)?,
-            );
+            let one = journal::parse_journal_line(line, prev).map_err(unreadable)?;
             prev = one.hash;
             waiting.push(one);
         }

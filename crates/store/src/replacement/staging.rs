@@ -58,7 +58,7 @@ pub(crate) fn build_staged_state(
         }
     };
     if storage == Storage::Sqlite {
-        SqliteStore::build_database_from(&place, &cargo.store, &cargo.recorded, size)?;
+        SqliteStore::build_database(&place, &cargo.store, &cargo.recorded, size)?;
         write_token_store(&place, storage, book)?;
     }
     // Verified in full before the old state is touched: this is the last moment at which a failure

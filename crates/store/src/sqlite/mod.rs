@@ -31,7 +31,7 @@ use self::migrate::{CURRENT_FORMAT, DatabaseKind};
 use self::sql::SqliteConnection;
 use self::write_queue::wait_for_turn;
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
-use crate::journal::{self, Journal, JournalEntry, JournalStamp};
+use crate::journal::{self, Journal, JournalStamp};
 use crate::layout::Layout;
 use crate::mirror::Mirror;
 use crate::tables::DERIVED_TABLES;
@@ -230,24 +230,9 @@ impl SqliteStore {
         Ok((connection, condition))
     }
 
-    /// Builds a new database by replaying `entries`; `journal_size` is where they end in the
+    /// Builds a new database by replaying `recorded`; `journal_size` is where they end in the
     /// journal.
     pub(crate) fn build_database(
-        layout: &Layout,
-        id: &StoreId,
-        entries: &[JournalEntry],
-        journal_size: u64,
-    ) -> Result<(), StoreFault> {
-        let recorded: Vec<ChainedOperation> = entries
-            .iter()
-            .cloned()
-            .map(ChainedOperation::from)
-            .collect();
-        Self::build_database_from(layout, id, &recorded, journal_size)
-    }
-
-    /// As [`Self::build_database`], from operations of any engine.
-    pub(crate) fn build_database_from(
         layout: &Layout,
         id: &StoreId,
         recorded: &[ChainedOperation],
@@ -456,7 +441,7 @@ impl SqliteStore {
         settings: &EngineSettings,
         after: OperationId,
         prev: domain::ids::Digest32,
-    ) -> Vec<JournalEntry> {
+    ) -> Vec<ChainedOperation> {
         let Ok(store) = Self::open(layout, settings) else {
             return Vec::new();
         };
@@ -478,13 +463,7 @@ impl SqliteStore {
                 break;
             };
             prev = recorded.hash;
-            found.push(JournalEntry {
-                operation: recorded.operation,
-                body: recorded.body,
-                texts: recorded.texts,
-                prev: recorded.prev,
-                hash: recorded.hash,
-            });
+            found.push(recorded);
             next = next.next_id();
         }
         found
@@ -505,18 +484,6 @@ impl SqliteStore {
         let _ =
             self.mirror
                 .catch_up_after_commit(&view, operations, self.settings.mirror_schedule());
-    }
-}
-
-impl From<JournalEntry> for ChainedOperation {
-    fn from(entry: JournalEntry) -> Self {
-        Self {
-            operation: entry.operation,
-            body: entry.body,
-            texts: entry.texts,
-            prev: entry.prev,
-            hash: entry.hash,
-        }
     }
 }
 
