@@ -96,12 +96,6 @@ impl Timestamp {
         (self.as_millis() - earlier.as_millis()).max(0)
     }
 
-    /// Formats local time as `14:30`.
-    #[must_use]
-    pub fn format_time_of_day(self) -> String {
-        self.0.to_zoned(local_zone()).strftime("%H:%M").to_string()
-    }
-
     /// Formats local time as `2026-02-11 14:30`.
     #[must_use]
     pub fn format_local_minute(self) -> String {

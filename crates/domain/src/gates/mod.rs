@@ -186,12 +186,6 @@ pub struct GateVerdict {
 }
 
 impl GateVerdict {
-    /// Appends the result of another evaluation.
-    pub fn append_verdict(&mut self, more: Self) {
-        self.blocks.extend(more.blocks);
-        self.warnings.extend(more.warnings);
-    }
-
     fn record_objection(&mut self, mode: GateMode, fired: FiredGate) {
         match mode {
             GateMode::Block => self.blocks.push(fired),

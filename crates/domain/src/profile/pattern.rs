@@ -148,12 +148,6 @@ impl AliasPattern {
         matches!(self.own, OwnPart::Number { .. })
     }
 
-    /// Whether aliases of this pattern contain their parent's number.
-    #[must_use]
-    pub fn carries_parent_number(&self) -> bool {
-        self.parent_width.is_some()
-    }
-
     /// Formats the alias of number `own` below a parent of number `parent`.
     #[must_use]
     pub fn format_alias(&self, own: u32, parent: Option<u32>) -> Option<String> {
