@@ -42,20 +42,6 @@ pub struct TokenView {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// A line of the audit log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AuditView {
-    pub at: Timestamp,
-    pub principal: Option<Principal>,
-    pub token: Option<u64>,
-    pub action: String,
-    pub outcome: String,
-    pub detail: String,
-    pub from: String,
-    pub trace: Option<String>,
-    pub times: u64,
-}
-
 impl TokenView {
     /// Builds the view of a token at a point in time.
     fn from_token(token: Token, now: Timestamp) -> Self {
@@ -214,31 +200,6 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
 ///
 /// # Errors
 /// When there is no token store, or it cannot be read.
-pub fn list_audit_log(ctx: &Context<'_>, most: usize) -> Result<Vec<AuditView>, Failure> {
-    let lines = open_token_store(ctx)?.read_audit_log(most)?;
-    let view = |line: AuditEntry| {
-        let AuditEntry {
-            at,
-            principal,
-            token,
-            action,
-            outcome,
-            detail,
-            from,
-            trace,
-            times,
-        } = line;
-        AuditView {
-            at,
-            principal,
-            token,
-            action,
-            outcome,
-            detail,
-            from,
-            trace,
-            times,
-        }
-    };
-    Ok(lines.into_iter().map(view).collect())
+pub fn list_audit_log(ctx: &Context<'_>, most: usize) -> Result<Vec<AuditEntry>, Failure> {
+    Ok(open_token_store(ctx)?.read_audit_log(most)?)
 }

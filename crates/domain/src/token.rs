@@ -146,7 +146,7 @@ impl NewToken {
 }
 
 /// One line of the audit log: a change made through a server, or a rejected request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditEntry {
     pub at: Timestamp,
     /// The client; `None` if it could not be authenticated.

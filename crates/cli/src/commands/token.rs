@@ -2,13 +2,12 @@
 
 use application::Failure;
 use application::tokens::{
-    AuditView, CreateTokenRequest, TokenView, create_token, list_audit_log, list_tokens,
-    revoke_token,
+    CreateTokenRequest, TokenView, create_token, list_audit_log, list_tokens, revoke_token,
 };
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::authorization::Scope;
-use domain::token::{SECRET_PREFIX, TokenState};
+use domain::token::{AuditEntry, SECRET_PREFIX, TokenState};
 use serde::Serialize;
 use server::generate_secret;
 
@@ -200,7 +199,7 @@ fn render_token(token: &TokenView) -> StyledLine {
 }
 
 /// Renders a line of the audit log.
-fn render_audit_line(line: &AuditView) -> StyledLine {
+fn render_audit_line(line: &AuditEntry) -> StyledLine {
     // Requests with an unknown token are logged too, and have no principal.
     let who = line
         .principal
