@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::{with_observed_node_files, write_backup};
+use crate::observe::with_observed_node_files;
+use crate::plan_backup::write_backup;
 
 /// Outcome of [`create_backup`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]

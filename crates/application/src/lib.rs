@@ -14,6 +14,7 @@ mod ignored_folders;
 mod locate;
 mod observe;
 mod overlay;
+mod plan_backup;
 mod precise_cascade;
 mod presence_facts;
 mod scan;
