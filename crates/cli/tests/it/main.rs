@@ -22,6 +22,7 @@ mod demo;
 mod diff;
 mod disk;
 mod doc;
+mod doc_freeze;
 mod doctor;
 mod drift;
 mod environment;
@@ -336,10 +337,10 @@ fn collect(node: &Value, lines: &mut Vec<String>) {
 /// As an answer of a model: the caller is killed while it waits.
 const KILL: &str = "kill -9 the caller";
 
-/// Gives a project a model: a program that prints these answers in turn, the last one again and again, and notes what it
 /// An answer of the model's program: Ctrl-C for the caller, and no answer.
 const INTERRUPT: &str = "interrupt the caller";
 
+/// Gives a project a model: a program that prints these answers in turn, the last one again and again, and notes what it
 /// was asked.
 fn with_model(project: Project, answers: &[&str]) -> Project {
     for (index, answer) in answers.iter().enumerate() {
