@@ -370,3 +370,29 @@ fn an_older_config_with_every_default_written_out_still_works() {
     project.ok(&["config", "set", "policy.gates.loc", "warn"]);
     assert_eq!(setting(&project, "policy.gates.loc")["value"], "warn");
 }
+
+#[test]
+fn init_for_a_host_keeps_an_existing_policy_section_and_adds_no_second_one() {
+    let project = empty();
+    project.ok(&["init"]);
+    let written = project.read(CONFIG) + "\n[policy]\nbackups = \"off\"\n";
+    project.write(CONFIG, &written);
+    project.ok(&["init", "--host", "claude-code"]);
+    assert_eq!(project.read(CONFIG), written);
+    project.ok(&["config", "check"]);
+}
+
+#[test]
+fn settings_can_be_set_after_init_for_a_host() {
+    let project = empty();
+    project.ok(&["init", "--host", "claude-code"]);
+    project.ok(&["config", "set", "policy.backups", "off"]);
+    project.ok(&["config", "set", "policy.gates.loc", "block"]);
+    project.ok(&["config", "check"]);
+    let text = project.read(CONFIG);
+    assert!(text.matches("[policy]").count() < 2, "{text}");
+    assert_eq!(
+        project.ok(&["config", "get", "policy.backups"]).stdout,
+        "off\n"
+    );
+}
