@@ -6,7 +6,7 @@ use domain::presence::AbsentNode;
 use domain::record::read_records;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Returns the absent node with that alias or path of aliases; the one seen last, if several are.
 pub(crate) fn find_absent_by_name(
@@ -61,5 +61,5 @@ pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (Strin
 /// Builds the error for a command about an absent node.
 pub(crate) fn absent_failure(ctx: &Context<'_>, absent: &AbsentNode) -> Failure {
     let (what, step) = describe_absence(ctx, absent);
-    Failure::new(FailureKind::NotFound, what).with_step(step)
+    Failure::not_found(what).with_step(step)
 }

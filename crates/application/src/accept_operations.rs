@@ -22,7 +22,7 @@ use domain::version::canonical_hash;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::record_policy::resolve_deciding_policy;
 use crate::status_cascade::find_wrong_statuses;
 use crate::working_copy::{SHARED_NOTE, is_state_shared};
@@ -41,10 +41,8 @@ pub fn accept_operations(
     lines: &[String],
 ) -> Result<PushOutcome, Failure> {
     if !admitted.scope.is_sufficient_for(Scope::Agent) {
-        return Err(
-            Failure::new(FailureKind::Refused, "this token is read-only")
-                .with_step("ask for another one: tl team token create"),
-        );
+        return Err(Failure::refused("this token is read-only")
+            .with_step("ask for another one: tl team token create"));
     }
     let read = lines
         .iter()
@@ -109,12 +107,8 @@ fn detect_conflict(
 
 /// Parses one journal line.
 fn parse_line(line: &str) -> Result<JournalLineHead<Operation>, Failure> {
-    serde_json::from_str(line).map_err(|error| {
-        Failure::new(
-            FailureKind::Invalid,
-            format!("an operation cannot be parsed: {error}"),
-        )
-    })
+    serde_json::from_str(line)
+        .map_err(|error| Failure::invalid(format!("an operation cannot be parsed: {error}")))
 }
 
 /// Whether exactly these operations follow `after` already: the sender lost our answer and asks
@@ -136,14 +130,11 @@ fn are_already_kept(
 
 /// Builds the refusal of an operation.
 fn refuse_operation(operation: &Operation, why: impl std::fmt::Display) -> Failure {
-    Failure::new(
-        FailureKind::Refused,
-        format!(
-            "operation {} ({}): {why}",
-            operation.id,
-            operation.verb.as_str()
-        ),
-    )
+    Failure::refused(format!(
+        "operation {} ({}): {why}",
+        operation.id,
+        operation.verb.as_str()
+    ))
 }
 
 /// Checks authorization, policy and date of an operation before it is applied.

@@ -27,7 +27,7 @@ use crate::coordination::{
     load_recorded_claims,
 };
 use crate::duplicate_ids::refuse_duplicate;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{with_observed_node, with_recorded_node};
 
@@ -373,7 +373,7 @@ pub(crate) fn record_heartbeat(ctx: &Context<'_>, tx: &mut dyn Transaction) -> R
 }
 
 fn claim_failure(refusal: &ClaimRefused) -> Failure {
-    let failure = Failure::new(FailureKind::Refused, refusal.to_string());
+    let failure = Failure::refused(refusal.to_string());
     match refusal {
         ClaimRefused::Held { .. } => failure.with_step("tl next   # unclaimed work"),
         ClaimRefused::NotClaimed { node } => failure.with_step(format!("tl claim {node}")),

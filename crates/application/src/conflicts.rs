@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// An operation recorded offline that the server's history has no place for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -85,10 +85,9 @@ pub fn show_conflict(ctx: &Context<'_>, id: &str) -> Result<ConflictView, Failur
     match (found.pop(), found.is_empty() && !id.is_empty()) {
         (Some(conflict), true) => Ok(conflict.into()),
         (None, _) => Err(unknown_conflict(id)),
-        (Some(_), false) => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("`{id}` is the beginning of several conflicts"),
-        )
+        (Some(_), false) => Err(Failure::invalid(format!(
+            "`{id}` is the beginning of several conflicts"
+        ))
         .with_step("tl conflicts list")),
     }
 }
@@ -101,12 +100,11 @@ pub fn retry_conflict(ctx: &Context<'_>, id: &str) -> Result<RetryOutcome, Failu
     let conflict = show_conflict(ctx, id)?;
     let retried = open_conflicts(ctx)?.retry_conflict(&conflict.id, ctx.clock.now());
     let operation = retried.map_err(|fault| match fault {
-        domain::ports::StoreFault::DoesNotFit { what } => Failure::new(
-            FailureKind::Conflict,
-            format!("`{}` still conflicts: {what}", conflict.summary),
-        )
-        .with_step(format!("tl conflicts show {}", conflict.id))
-        .with_step("tl submit   # for texts: your files are still there"),
+        domain::ports::StoreFault::DoesNotFit { what } => {
+            Failure::conflict(format!("`{}` still conflicts: {what}", conflict.summary))
+                .with_step(format!("tl conflicts show {}", conflict.id))
+                .with_step("tl submit   # for texts: your files are still there")
+        }
         fault => fault.into(),
     })?;
     Ok(RetryOutcome {
@@ -128,17 +126,10 @@ pub fn drop_conflict(ctx: &Context<'_>, id: &str) -> Result<ConflictView, Failur
 
 fn open_conflicts<'s>(ctx: &Context<'s>) -> Result<&'s dyn OfflineConflicts, Failure> {
     ctx.store.offline_conflicts().ok_or_else(|| {
-        Failure::new(
-            FailureKind::NotFound,
-            "there are no conflicts: the state is not on a team server",
-        )
+        Failure::not_found("there are no conflicts: the state is not on a team server")
     })
 }
 
 fn unknown_conflict(id: &str) -> Failure {
-    Failure::new(
-        FailureKind::NotFound,
-        format!("there is no conflict `{id}`"),
-    )
-    .with_step("tl conflicts list")
+    Failure::not_found(format!("there is no conflict `{id}`")).with_step("tl conflicts list")
 }

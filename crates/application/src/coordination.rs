@@ -15,7 +15,7 @@ use domain::work::focus::Focus;
 use domain::work::overlap::{LIVE_SESSION_MS, Overlap, find_overlaps};
 
 use crate::context::{Context, Notice};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::load_node_path;
 use crate::session_position::SHARED_FOCUS;
 
@@ -66,10 +66,7 @@ fn coordination_failure(fault: StoreFault) -> Failure {
     next_steps
         .into_iter()
         .filter(|step| step != "tl state repair")
-        .fold(
-            Failure::new(FailureKind::Unavailable, message),
-            Failure::with_step,
-        )
+        .fold(Failure::unavailable(message), Failure::with_step)
 }
 
 /// Reads from the coordination; `None` if the store has to answer instead.

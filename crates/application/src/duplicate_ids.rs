@@ -9,7 +9,7 @@ use domain::ports::{FileStatResult, Snapshot};
 use domain::profile::parent_folder;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::{load_node_path, load_parent};
 
 /// Refuses a decision about a node whose id another plan file has too.
@@ -31,7 +31,7 @@ pub(crate) fn refuse_duplicate(
         ),
     };
     let path = load_node_path(state, node)?;
-    Err(Failure::new(FailureKind::Refused, what)
+    Err(Failure::refused(what)
         .with_step(renumber_command(&path))
         .with_step("tl tree   # which plans share it"))
 }

@@ -13,7 +13,7 @@ use domain::tree::Tree;
 
 use crate::absent_nodes::{absent_failure, find_absent_by_name};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Finds the node named by the first one or two of `words`, and returns the remaining words.
 pub(crate) fn find_node<'w>(
@@ -51,10 +51,9 @@ pub(crate) fn find_subtree_root(
 pub(crate) fn reject_extra_words(rest: &[String]) -> Result<(), Failure> {
     match rest.first() {
         None => Ok(()),
-        Some(extra) => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("unexpected argument `{extra}` after the node"),
-        )),
+        Some(extra) => Err(Failure::invalid(format!(
+            "unexpected argument `{extra}` after the node"
+        ))),
     }
 }
 

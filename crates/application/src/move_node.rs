@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::absent_nodes::find_absent_by_name;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::with_observed;
 use crate::scan::ScanScope;
@@ -123,17 +123,16 @@ fn find_former_node(
     let node = find_present_node(ctx, state, &[name.to_owned()])?;
     let path = load_node_path(state, &node)?;
     if node.content != Content::Missing {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("`{path}` was not moved: its file is still there"),
-        )
-        .with_step(format!("tl show {path}")));
+        return Err(
+            Failure::refused(format!("`{path}` was not moved: its file is still there"))
+                .with_step(format!("tl show {path}")),
+        );
     }
     Ok((path, FormerNode::Missing(Box::new(node))))
 }
 
 fn refuse_unlike_nodes(was: &str, former: &Node, new: &Node) -> Result<(), Failure> {
-    let refuse = |why: String| Err(Failure::new(FailureKind::Refused, why));
+    let refuse = |why: String| Err(Failure::refused(why));
     if former.id == new.id {
         return refuse(format!("`{was}` is that plan already"));
     }

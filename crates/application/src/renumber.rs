@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, hash_request};
 use crate::locate::{find_node, load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::{build_planned_operation, with_observed_files};
@@ -166,7 +166,7 @@ fn find_ticket_files<'p>(ctx: &Context<'p>, node: &Node) -> Result<TicketFiles<'
                 node.alias, node.level
             );
             let file = node.path.as_deref().unwrap_or("FILE");
-            Err(Failure::new(FailureKind::Invalid, what)
+            Err(Failure::invalid(what)
                 .with_step(format!("git mv {file} …   # its node follows the file")))
         }
     }
@@ -201,7 +201,7 @@ fn choose_ids(
         let Some(new) = new else { continue };
         if taken.contains(&new) {
             let what = format!("the id `{new}` is in use, here or on another branch");
-            return Err(Failure::new(FailureKind::Conflict, what)
+            return Err(Failure::conflict(what)
                 .with_step(format!("tl renumber {}   # the next free id", node.alias)));
         }
         renumbered.push(locate_entry(files.pattern, one, new)?);
@@ -217,7 +217,7 @@ fn parse_wanted_id(level: &Level, wanted: &str) -> Result<String, Failure> {
             level.name,
             level.alias.example_alias()
         );
-        Failure::new(FailureKind::Invalid, what)
+        Failure::invalid(what)
     })
 }
 
@@ -236,7 +236,7 @@ fn locate_entry(
     let old_entry = below.split('/').next().unwrap_or_default().to_owned();
     let Some(new_entry) = pattern.rename_entry(&old_entry, &new) else {
         let what = format!("`{path}` does not fit the pattern of its level");
-        return Err(Failure::new(FailureKind::Invalid, what));
+        return Err(Failure::invalid(what));
     };
     Ok(RenumberedNode {
         new_path: pattern.file_at("", &new_entry, &new),
@@ -302,8 +302,9 @@ fn list_files_below(ctx: &Context<'_>, folder: &str) -> Result<Vec<String>, Fail
         }
         if files.len() + folders.len() > MAX_MOVED_FILES {
             let what = format!("`{folder}` has more than {MAX_MOVED_FILES} files");
-            return Err(Failure::new(FailureKind::Refused, what)
-                .with_step("move the folder by hand; its ticket follows"));
+            return Err(
+                Failure::refused(what).with_step("move the folder by hand; its ticket follows")
+            );
         }
     }
     files.sort();
@@ -322,15 +323,13 @@ fn read_movable_file(
         FileReadResult::Unreadable { why, .. } => why,
     };
     let (old, new) = (&one.old_folder, &one.new_folder);
-    Err(Failure::new(
-        FailureKind::Refused,
-        format!("`{path}` cannot be moved: {why}"),
+    Err(
+        Failure::refused(format!("`{path}` cannot be moved: {why}")).with_step(format!(
+            "git mv {} {}   # the ticket follows its folder; references are changed by hand",
+            old.trim_end_matches('/'),
+            new.trim_end_matches('/')
+        )),
     )
-    .with_step(format!(
-        "git mv {} {}   # the ticket follows its folder; references are changed by hand",
-        old.trim_end_matches('/'),
-        new.trim_end_matches('/')
-    )))
 }
 
 /// Plans the references in all other plan files. Returns the files that change.

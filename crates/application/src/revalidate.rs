@@ -16,7 +16,7 @@ use crate::approve::{collect_warnings, refuse_unavailable};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
 use crate::locate::{
     find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
@@ -61,13 +61,10 @@ pub fn review_one(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Fail
     let node = load_node(&*state, seen.id)?;
     if node.status() != Status::RequiresRevalidation {
         let path = load_node_path(&*state, &node)?;
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!(
-                "`{path}` is `{}`: there is nothing to revalidate",
-                node.status()
-            ),
-        ));
+        return Err(Failure::refused(format!(
+            "`{path}` is `{}`: there is nothing to revalidate",
+            node.status()
+        )));
     }
     build_stale_view(ctx, &*state, &node)
 }

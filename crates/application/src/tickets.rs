@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::coordination::reserve_id;
 use crate::evidence::{consume_override, refuse_unproved};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::{
@@ -79,7 +79,7 @@ fn find_ticket_level<'p>(
             Some((profile, level, level.file.as_ref()?))
         });
     found.ok_or_else(|| {
-        Failure::new(FailureKind::Invalid, "this project has no tickets")
+        Failure::invalid("this project has no tickets")
             .with_step("add \"tickets\" to `profiles` in .throughline/config.toml")
     })
 }
@@ -92,7 +92,7 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
     // Before the transaction: input errors need no lock, and no scan of the project.
     let (profile, level, _) = find_ticket_level(ctx)?;
     if request.title.trim().is_empty() {
-        return Err(Failure::new(FailureKind::Invalid, "a ticket needs a title"));
+        return Err(Failure::invalid("a ticket needs a title"));
     }
     // Identifies the request: repeated after a kill, it would otherwise create a second ticket with
     // the next id.
@@ -181,22 +181,21 @@ fn allocate_id(
                 .alias
                 .parse_exact_alias(id, &level.numbers)
                 .ok_or_else(|| {
-                    Failure::new(
-                        FailureKind::Invalid,
-                        format!("`{id}` is not a ticket id; expected one such as 017a"),
-                    )
+                    Failure::invalid(format!(
+                        "`{id}` is not a ticket id; expected one such as 017a"
+                    ))
                 })?;
             if taken.contains(&read.alias) {
-                return Err(Failure::new(
-                    FailureKind::Conflict,
-                    format!("there is a ticket `{}` already", read.alias),
-                ));
+                return Err(Failure::conflict(format!(
+                    "there is a ticket `{}` already",
+                    read.alias
+                )));
             }
             if !scope.reserve_id(ctx, &read.alias)? {
-                return Err(Failure::new(
-                    FailureKind::Conflict,
-                    format!("the id `{}` is reserved in another worktree", read.alias),
-                )
+                return Err(Failure::conflict(format!(
+                    "the id `{}` is reserved in another worktree",
+                    read.alias
+                ))
                 .with_step("tl overlap   # what is open where"));
             }
             read.alias
@@ -228,11 +227,8 @@ pub fn split_ticket(
 ) -> Result<SplitOutcome, Failure> {
     let (profile, level, _) = find_ticket_level(ctx)?;
     if titles.iter().all(|title| title.trim().is_empty()) {
-        return Err(Failure::new(
-            FailureKind::Invalid,
-            "a split needs the titles of its parts",
-        )
-        .with_step("tl ticket split 017 \"First part\" \"Second part\""));
+        return Err(Failure::invalid("a split needs the titles of its parts")
+            .with_step("tl ticket split 017 \"First part\" \"Second part\""));
     }
     let asked = file_writes::hash_request(&("ticket split", node, titles));
     with_observed_files(ctx, ScanScope::Everything, Some(asked), |planned, tx| {
@@ -310,11 +306,10 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
             .first()
             .map(|near| format!("; did you mean `{near}`?"))
             .unwrap_or_default();
-        return Err(Failure::new(
-            FailureKind::Invalid,
-            format!("there is no phase `{phase}`{hint}"),
-        )
-        .with_step(format!("phases: {}", names.join(", "))));
+        return Err(
+            Failure::invalid(format!("there is no phase `{phase}`{hint}"))
+                .with_step(format!("phases: {}", names.join(", "))),
+        );
     }
     with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
@@ -450,7 +445,7 @@ fn build_scenarios_view(
         [] => crate::session_position::load_position(ctx, state)?
             .ticket
             .ok_or_else(|| {
-                Failure::new(FailureKind::NotFound, "this session works on no ticket")
+                Failure::not_found("this session works on no ticket")
                     .with_step("tl ticket scenario list 017a")
                     .with_step("tl focus enter 017a")
             })?,
@@ -506,7 +501,7 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
                 .as_ref()
                 .and_then(|ticket| ticket.current.clone())
                 .ok_or_else(|| {
-                    Failure::new(FailureKind::NotFound, "this session works on no scenario")
+                    Failure::not_found("this session works on no scenario")
                         .with_step("tl ticket scenario done NAME")
                 })?,
             words => find_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
@@ -550,12 +545,11 @@ fn find_scenario(
     // A ticket is completed by its phase or progress; closing it as a scenario would skip both.
     if has_work_phases(ctx, &node) {
         let name = node.alias;
-        return Err(Failure::new(
-            FailureKind::Invalid,
-            format!("`{name}` is a ticket, not a scenario"),
-        )
-        .with_step(format!("tl ticket scenario list {name}"))
-        .with_step(format!("tl progress {name} complete")));
+        return Err(
+            Failure::invalid(format!("`{name}` is a ticket, not a scenario"))
+                .with_step(format!("tl ticket scenario list {name}"))
+                .with_step(format!("tl progress {name} complete")),
+        );
     }
     Ok(node)
 }
@@ -565,10 +559,10 @@ fn require_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
     if has_work_phases(ctx, &node) {
         return Ok(node);
     }
-    Err(Failure::new(
-        FailureKind::Invalid,
-        format!("`{}` is not a ticket but a {}", node.alias, node.level),
-    ))
+    Err(Failure::invalid(format!(
+        "`{}` is not a ticket but a {}",
+        node.alias, node.level
+    )))
 }
 
 /// Collapses whitespace.
@@ -612,14 +606,10 @@ fn plan_ticket_file(
 fn read_ticket_file(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
     match ctx.files.read_file(file, ctx.policy.max_plan_bytes) {
         FileReadResult::Text { text, .. } => Ok(text),
-        FileReadResult::Missing => Err(Failure::new(
-            FailureKind::NotFound,
-            format!("`{file}` is gone"),
-        )),
-        FileReadResult::Unreadable { why, .. } => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("`{file}` cannot be read: {why}"),
-        )),
+        FileReadResult::Missing => Err(Failure::not_found(format!("`{file}` is gone"))),
+        FileReadResult::Unreadable { why, .. } => {
+            Err(Failure::invalid(format!("`{file}` cannot be read: {why}")))
+        }
     }
 }
 

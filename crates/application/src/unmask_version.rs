@@ -9,7 +9,7 @@ use domain::ports::{FileReadResult, Snapshot, StoreFault};
 use domain::secrets::{MaskedText, fill_in_secrets};
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Returns the full text of a version, to be written to `file`.
 ///
@@ -47,7 +47,7 @@ pub(crate) fn unmask_version(
     let what = format!(
         "version {short} of `{file}` held secrets, which are not stored: {lines}; writing it would replace them by masks"
     );
-    Err(Failure::new(FailureKind::Refused, what)
+    Err(Failure::refused(what)
         .with_step(format!("tl diff NODE {short}   # shows it with its masks; copy what you need into `{file}` by hand"))
         .with_step(format!("put the secrets into `{file}` first: then they are filled in")))
 }

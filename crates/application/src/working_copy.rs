@@ -557,10 +557,9 @@ pub(crate) fn refuse_overwriting(
         return Ok(());
     };
     let path = load_node_path(state, &node)?;
-    Err(Failure::new(
-        FailureKind::Conflict,
-        format!("your copy of `{path}` has a text that was not submitted and would be overwritten"),
-    )
+    Err(Failure::conflict(format!(
+        "your copy of `{path}` has a text that was not submitted and would be overwritten"
+    ))
     .with_step(format!("tl submit {path}")))
 }
 
@@ -586,10 +585,7 @@ pub(crate) fn refuse_differing_copy(ctx: &Context<'_>, was_shown: bool) -> Resul
         ctx.push_notice(Notice::CopyBehind { what });
         return Ok(());
     }
-    Err(Failure::new(
-        FailureKind::Conflict,
-        format!("{what}; nothing was decided"),
-    )
-    .with_step("git pull   # to get the team's text")
-    .with_step(format!("tl submit {node}   # to make your copy the team's")))
+    Err(Failure::conflict(format!("{what}; nothing was decided"))
+        .with_step("git pull   # to get the team's text")
+        .with_step(format!("tl submit {node}   # to make your copy the team's")))
 }

@@ -13,7 +13,7 @@ use domain::ports::TokenStore;
 use domain::profile::Profile;
 use domain::time::Timestamp;
 
-use crate::{Context, Failure, FailureKind};
+use crate::{Context, Failure};
 
 /// A use case without a value, as the non-generic interfaces run it.
 pub type UseCase<'u> = dyn FnMut(&Context<'_>) -> Result<(), Failure> + 'u;
@@ -98,5 +98,5 @@ pub fn run_for_value<T>(
         value = Some(use_case(ctx)?);
         Ok(())
     })?;
-    value.ok_or_else(|| Failure::new(FailureKind::Internal, "the use case gave no answer"))
+    value.ok_or_else(|| Failure::internal("the use case gave no answer"))
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 
 /// The file, relative to the project.
 pub(crate) const GITIGNORE_PATH: &str = ".throughline/.gitignore";
@@ -70,10 +70,7 @@ pub(crate) fn rewrite_former_gitignore(root: &Path) -> Result<bool, Failure> {
 }
 
 fn cannot_write(error: &std::io::Error) -> Failure {
-    Failure::new(
-        FailureKind::Unavailable,
-        format!("cannot rewrite `{GITIGNORE_PATH}`: {error}"),
-    )
+    Failure::unavailable(format!("cannot rewrite `{GITIGNORE_PATH}`: {error}"))
 }
 
 /// Returns the present text with the user's lines at the end; `None` if it is the present one.

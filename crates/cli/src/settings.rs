@@ -5,7 +5,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::ids::Principal;
 use domain::policy::Policy;
 use domain::profile::{self, Profile};
@@ -53,7 +53,7 @@ pub(crate) fn load_settings_for_hook(root: &Path) -> Result<Settings, Failure> {
 }
 
 pub(crate) fn settings_failure(problem: &domain::settings::SettingsProblem) -> Failure {
-    Failure::new(FailureKind::Invalid, problem.to_string()).with_step("tl config check")
+    Failure::invalid(problem.to_string()).with_step("tl config check")
 }
 
 /// Applies the team server, which the environment or the user's choice names, never `config.toml`.
@@ -90,11 +90,11 @@ pub(crate) fn parse_server_address(
     token: Option<String>,
 ) -> Result<ServerAddress, Failure> {
     let token = token.ok_or_else(|| {
-        Failure::new(FailureKind::Invalid, "the server's token is not known")
+        Failure::invalid("the server's token is not known")
             .with_step("export THROUGHLINE_TOKEN=…")
             .with_step("tl team join URL --token-file FILE")
     })?;
-    ServerAddress::new(url, &token).map_err(|problem| Failure::new(FailureKind::Invalid, problem))
+    ServerAddress::new(url, &token).map_err(|problem| Failure::invalid(problem))
 }
 
 /// Loads the settings as if no server were chosen.
@@ -120,10 +120,10 @@ pub(crate) fn store_server_choice(
     ChosenServers::in_state_directory(&directory)
         .set_address(root, address)
         .map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot write in `{}`: {error}", directory.display()),
-            )
+            Failure::unavailable(format!(
+                "cannot write in `{}`: {error}",
+                directory.display()
+            ))
         })
 }
 
@@ -144,7 +144,7 @@ fn apply_database_choice(root: &Path, mut settings: Settings) -> Result<Settings
         settings.database_url = chosen;
         return Ok(settings);
     }
-    let refuse = |what: String| Failure::new(FailureKind::Unavailable, what);
+    let refuse = |what: String| Failure::unavailable(what);
     Err(match settings.database_url.is_set() {
         true => refuse(format!(
             ".throughline/config.toml names the database {}, which this user has not chosen",
@@ -175,10 +175,10 @@ pub(crate) fn store_database_choice(root: &Path, url: Option<&DatabaseUrl>) -> R
     ChosenDatabases::in_state_directory(&directory)
         .set_url(root, url)
         .map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot write in `{}`: {error}", directory.display()),
-            )
+            Failure::unavailable(format!(
+                "cannot write in `{}`: {error}",
+                directory.display()
+            ))
         })
 }
 
@@ -213,10 +213,9 @@ fn check_inside_project(path: &str) -> Result<(), Failure> {
     if inside && !path.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(
-        FailureKind::Invalid,
-        format!("`{path}` is outside the project: expected a relative path without `..`"),
-    ))
+    Err(Failure::invalid(format!(
+        "`{path}` is outside the project: expected a relative path without `..`"
+    )))
 }
 
 /// Loads the project's profiles: built in, or from `.throughline/profiles/NAME.toml`.
@@ -235,7 +234,7 @@ pub(crate) fn load_project_profiles(
 }
 
 fn load_named_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
-    let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
+    let invalid = |message: String| Failure::invalid(message);
     // The name becomes part of a path.
     if !name
         .chars()
@@ -351,11 +350,8 @@ pub(crate) fn user_state_directory() -> Result<PathBuf, Failure> {
         // choose by changing its directory.
         .filter(|directory| directory.is_absolute())
         .ok_or_else(|| {
-            Failure::new(
-                FailureKind::Unavailable,
-                "there is no home directory to store trusted projects in",
-            )
-            .with_step("set THROUGHLINE_HOME to an absolute path")
+            Failure::unavailable("there is no home directory to store trusted projects in")
+                .with_step("set THROUGHLINE_HOME to an absolute path")
         })
 }
 

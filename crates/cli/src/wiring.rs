@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use application::file_writes::ACKNOWLEDGED_PATH;
 use application::record_event::record_event;
-use application::{Context, Failure, FailureKind, Notice, UseCase, run_for_value};
+use application::{Context, Failure, Notice, UseCase, run_for_value};
 use domain::duplicate_ids::{describe_duplicate, renumber_command};
 use domain::ids::{OperationId, Principal};
 use domain::operation::{Channel, Verb};
@@ -69,7 +69,7 @@ impl App {
     /// Resolves the start directory.
     pub(crate) fn new(ui: Ui, project: Option<PathBuf>) -> Result<Self, Failure> {
         let unreachable = |what: &str, error: std::io::Error| {
-            Failure::new(FailureKind::NotFound, format!("cannot use {what}: {error}"))
+            Failure::not_found(format!("cannot use {what}: {error}"))
         };
         let explicit = project.is_some();
         let start = match project {
@@ -101,14 +101,11 @@ impl App {
             Layout::find_project_root(&self.start)
         };
         root.ok_or_else(|| {
-            Failure::new(
-                FailureKind::NotFound,
-                format!(
-                    "there is no Throughline project in `{}`{}",
-                    self.start.display(),
-                    if self.explicit { "" } else { " or above" }
-                ),
-            )
+            Failure::not_found(format!(
+                "there is no Throughline project in `{}`{}",
+                self.start.display(),
+                if self.explicit { "" } else { " or above" }
+            ))
             .with_step("tl init")
             .with_step("tl demo   # to see it at work")
         })
@@ -155,10 +152,9 @@ impl Project {
         let Some(server) = &self.settings.server.address else {
             return Ok(());
         };
-        Err(Failure::new(
-            FailureKind::Refused,
-            format!("the state is on {server}: this is done on the server"),
-        )
+        Err(Failure::refused(format!(
+            "the state is on {server}: this is done on the server"
+        ))
         .with_step("tl team leave   # to work on a state of this machine again"))
     }
 
@@ -459,12 +455,8 @@ impl Project {
 
 /// Opens the files of the project at `root`.
 pub(crate) fn open_project_files(root: &Path) -> Result<DiskFiles, Failure> {
-    DiskFiles::open(root).map_err(|error| {
-        Failure::new(
-            FailureKind::Unavailable,
-            format!("cannot open `{}`: {error}", root.display()),
-        )
-    })
+    DiskFiles::open(root)
+        .map_err(|error| Failure::unavailable(format!("cannot open `{}`: {error}", root.display())))
 }
 
 thread_local! {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::planned_files::PlannedFiles;
 use self::planned_files::{PlannedWrite, content_hash_of};
 use crate::context::{Context, Notice};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::memory::unwritten_files;
 use crate::unmask_version::unmask_version;
 
@@ -275,7 +275,7 @@ pub(crate) fn already_done_failure(
     let what = format!(
         "already done: operation {operation} ({summary}) was recorded before it was interrupted"
     );
-    Ok(Failure::new(FailureKind::Refused, what)
+    Ok(Failure::refused(what)
         .with_step(format!("tl log   # operation {operation}"))
         .with_step("run the same command again to do it once more"))
 }
@@ -479,8 +479,7 @@ impl PlannedFiles<'_> {
                 left.operation,
                 files.join(", ")
             );
-            return Err(Failure::new(FailureKind::Unavailable, what)
-                .with_step("make them writable, then try again"));
+            return Err(Failure::unavailable(what).with_step("make them writable, then try again"));
         }
         // Session files do not block: they are rendered from the state, so this operation takes
         // over those that are left.
@@ -585,7 +584,7 @@ impl PlannedFiles<'_> {
             "recorded as operation {operation}, but `{}`{more} could not be written ({}); the next command completes it",
             first.path, first.why
         );
-        Err(Failure::new(FailureKind::Unavailable, what).with_step("tl status"))
+        Err(Failure::unavailable(what).with_step("tl status"))
     }
 
     fn write_under_lock(

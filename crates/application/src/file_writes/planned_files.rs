@@ -15,7 +15,7 @@ use domain::stamp::Stamp;
 
 use super::MAX_FILE_BYTES;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// A file that is going to be written.
 #[derive(Clone, Debug)]
@@ -90,15 +90,10 @@ impl<'f> PlannedFiles<'f> {
             let what = format!(
                 "{path} would have more than policy.max_plan_bytes ({most}) and could not be read again"
             );
-            return Err(Failure::new(FailureKind::Refused, what)
-                .with_step("raise it in .throughline/config.toml"));
+            return Err(Failure::refused(what).with_step("raise it in .throughline/config.toml"));
         }
-        self.plan_write(path, text).map_err(|why| {
-            Failure::new(
-                FailureKind::Refused,
-                format!("{path} cannot be replaced: {why}"),
-            )
-        })
+        self.plan_write(path, text)
+            .map_err(|why| Failure::refused(format!("{path} cannot be replaced: {why}")))
     }
 
     /// Plans to replace a file that was read as `before` and whose text the store has.

@@ -1,9 +1,9 @@
 //! `tl state adopt`: trusts a state that came with a clone or copy, and connects to its shared database.
 
+use application::Failure;
 use application::decisions::adopt_decisions;
 use application::project_status::load_project_status;
 use application::record_event::record_event;
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::operation::Verb;
 use domain::ports::Clock;
@@ -42,7 +42,7 @@ impl AdoptArgs {
         }
         if !self.yes {
             if !is_at_terminal() {
-                return Err(Failure::new(FailureKind::Refused, "adopting a state needs a person's decision")
+                return Err(Failure::refused("adopting a state needs a person's decision")
                     .with_step("run `tl state adopt` in a terminal")
                     .with_step("tl state adopt --yes   # if a person has decided it; not where only people may approve"));
             }
@@ -52,7 +52,7 @@ impl AdoptArgs {
                 root.display()
             ));
             if !settings::read_yes_or_no() {
-                return Err(Failure::new(FailureKind::Refused, "not adopted"));
+                return Err(Failure::refused("not adopted"));
             }
         }
         // Before the project is loaded: loading refuses a database in `config.toml` that was not

@@ -4,9 +4,9 @@ use crate::exit_code::ExitCode;
 use crate::settings;
 use crate::ui::{BAD, DIM, GOOD, Ui, WARN, styled};
 use crate::wiring::{App, Project};
+use application::Failure;
 use application::check_state::{CheckOutcome, FindingView, check_state};
 use application::record_event::record_event;
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::operation::Verb;
 use domain::text::count_with_noun;
@@ -66,7 +66,7 @@ fn find_exposed_directories(project: &Project) -> Vec<FindingView> {
 /// Records the current history as the known one, after a person confirmed it.
 fn accept_history(app: &App) -> Result<(), Failure> {
     let project = app.find_project()?;
-    let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
+    let refuse = |what: &str| Failure::refused(what.to_owned());
     // Under every policy: an agent that rolled the history back could accept its own forgery.
     if let Some(why) = project.reason_against_person() {
         return Err(refuse(&format!(

@@ -1,7 +1,7 @@
 //! `tl claim`: leases a node to this session.
 
+use application::Failure;
 use application::claim_node::{ClaimView, claim_node, list_claims};
-use application::{Failure, FailureKind};
 use clap::Args;
 
 use crate::completion::node_completer;
@@ -43,7 +43,7 @@ impl ClaimArgs {
         }
         // The node is optional for clap because of `--list`.
         if self.node.is_empty() {
-            return Err(Failure::new(FailureKind::Invalid, "a node is missing")
+            return Err(Failure::invalid("a node is missing")
                 .with_step("tl claim NODE")
                 .with_step("tl claim --list"));
         }

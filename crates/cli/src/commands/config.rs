@@ -7,7 +7,7 @@ mod check;
 
 use std::path::Path;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::{Args, Subcommand};
 use domain::settings::{SettingKey, parse_config, render_config_value, setting_keys};
 use domain::suggest::nearest_words;
@@ -242,9 +242,5 @@ fn unknown_key(name: &str) -> Failure {
     let hint = near
         .map(|near| format!("; did you mean `{near}`?"))
         .unwrap_or_default();
-    Failure::new(
-        FailureKind::Invalid,
-        format!("there is no setting `{name}`{hint}"),
-    )
-    .with_step("tl config list")
+    Failure::invalid(format!("there is no setting `{name}`{hint}")).with_step("tl config list")
 }

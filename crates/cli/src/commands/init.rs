@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
+use application::Failure;
 use application::decisions::adopt_new_project;
 use application::record_event::record_event;
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
 use domain::ids::OperationId;
@@ -115,10 +115,7 @@ impl InitArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = &self.resolve_root(app);
         let cannot = |error: std::io::Error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot write in `{}`: {error}", root.display()),
-            )
+            Failure::unavailable(format!("cannot write in `{}`: {error}", root.display()))
         };
         let mut outcome = InitOutcome {
             success: true,
@@ -204,13 +201,10 @@ impl InitArgs {
             .filter(|name| !outcome.profiles.contains(name))
             .collect();
         if let Some(name) = missing.first() {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!(
-                    "this is a project already, and its profiles are {}",
-                    outcome.profiles.join(", ")
-                ),
-            )
+            return Err(Failure::refused(format!(
+                "this is a project already, and its profiles are {}",
+                outcome.profiles.join(", ")
+            ))
             .with_step(format!(
                 "tl config set profiles {},{name}",
                 outcome.profiles.join(",")
@@ -281,8 +275,7 @@ impl InitArgs {
             .filter(|_| project.settings.storage == Storage::Postgres)
         else {
             return match self.name.is_some() || self.join_existing {
-                true => Err(Failure::new(
-                    FailureKind::Invalid,
+                true => Err(Failure::invalid(
                     "the state of this project is not in a shared database",
                 )
                 .with_step(
@@ -301,13 +294,10 @@ impl InitArgs {
             let own = shared.id.clone().unwrap_or_else(store::new_project_id);
             let joined =
                 store::join_shared_project(&layout, &own).map_err(|fault| match fault {
-                    StoreFault::Missing => Failure::new(
-                        FailureKind::NotFound,
-                        format!(
-                            "there is no {} to join",
-                            store::state_location(&layout, Storage::Postgres)
-                        ),
-                    ),
+                    StoreFault::Missing => Failure::not_found(format!(
+                        "there is no {} to join",
+                        store::state_location(&layout, Storage::Postgres)
+                    )),
                     fault => fault.into(),
                 })?;
             layout = layout.with_project_id(&joined);
@@ -377,10 +367,7 @@ impl InitArgs {
             ));
         }
         let disk = DiskFiles::open(root).map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot open `{}`: {error}", root.display()),
-            )
+            Failure::unavailable(format!("cannot open `{}`: {error}", root.display()))
         })?;
         host_files::plan_install(&disk, &hosts, &setup).map(Some)
     }
@@ -399,31 +386,22 @@ impl InitArgs {
                     .or(own)
                     .and_then(|path| path.to_str().map(str::to_owned));
                 path.ok_or_else(|| {
-                    Failure::new(
-                        FailureKind::Unavailable,
-                        "cannot determine the path of this program",
-                    )
-                    .with_step("tl init --host … --program tl")
+                    Failure::unavailable("cannot determine the path of this program")
+                        .with_step("tl init --host … --program tl")
                 })?
             }
         };
         // Entries are recognised as ours by the program's name, for updates and for `tl host uninstall`.
         if !is_program_name(&program) {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                format!("`{program}` is not named `tl`: entries with another name could not be recognised by `tl host uninstall`"),
-            )
+            return Err(Failure::invalid(format!("`{program}` is not named `tl`: entries with another name could not be recognised by `tl host uninstall`"))
             .with_step("tl init --host … --program tl"));
         }
         // A host may run hooks in any directory, and looking a program up relative to a cloned
         // repository would run what the repository contains.
         if program.contains('/') && !Path::new(&program).is_absolute() {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                format!(
-                    "`{program}` is a relative path: expected an absolute one, or a name on PATH"
-                ),
-            ));
+            return Err(Failure::invalid(format!(
+                "`{program}` is a relative path: expected an absolute one, or a name on PATH"
+            )));
         }
         Ok(program)
     }
@@ -437,13 +415,10 @@ fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
         .find(|file| file.exists());
     match local {
         None => Ok(()),
-        Some(file) => Err(Failure::new(
-            FailureKind::Refused,
-            format!(
-                "this project already has a state, in {}",
-                layout.relative_display(file)
-            ),
-        )
+        Some(file) => Err(Failure::refused(format!(
+            "this project already has a state, in {}",
+            layout.relative_display(file)
+        ))
         .with_step("unset THROUGHLINE_STORAGE && tl state move --to postgres://…")),
     }
 }

@@ -34,7 +34,7 @@ impl ReferenceArgs {
             .and_then(|()| DiskFiles::open(&self.directory))
             .map_err(|error| {
                 let message = format!("cannot write in `{}`: {error}", self.directory.display());
-                Failure::new(FailureKind::Unavailable, message)
+                Failure::unavailable(message)
             })?;
         // All pages are rendered before the first is written, so that an error leaves no mixture.
         let pages = [

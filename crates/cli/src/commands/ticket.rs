@@ -1,9 +1,9 @@
 //! `tl ticket`: creates and splits tickets, sets their phase and level.
 
+use application::Failure;
 use application::tickets::{
     NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
 };
-use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::work::work_level::WorkLevel;
 
@@ -138,10 +138,9 @@ impl TicketArgs {
 fn parse_level(word: &str) -> Result<WorkLevel, Failure> {
     WorkLevel::from_word(word).ok_or_else(|| {
         let known = WorkLevel::ALL.map(WorkLevel::as_str).join(", ");
-        Failure::new(
-            FailureKind::Invalid,
-            format!("`{word}` is not a work level: expected one of {known}"),
-        )
+        Failure::invalid(format!(
+            "`{word}` is not a work level: expected one of {known}"
+        ))
     })
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::settings::{SettingKey, parse_config, render_config_value};
 
 use super::check::{find_problems, print_check};
@@ -20,18 +20,15 @@ pub(super) fn set_value(app: &App, name: &str, text: &str) -> Result<ExitCode, F
     let key = find_key(name)?;
     let root = app.find_project_root()?;
     let value = key.parse_value(text).map_err(|problem| {
-        Failure::new(FailureKind::Invalid, format!("`{name}`: {problem}"))
-            .with_step(format!("tl config list {name}"))
+        Failure::invalid(format!("`{name}`: {problem}")).with_step(format!("tl config list {name}"))
     })?;
     let before = read_config_text(&root)?;
     // A broken file is reported as such, not as a problem of the new value.
     parse_config(CONFIG_FILE, &before).map_err(|problem| settings_failure(&problem))?;
     let after = with_setting(&before, key.name, &value)?;
     if let Some(problem) = find_problems(&root, &after).into_iter().next() {
-        return Err(
-            Failure::new(FailureKind::Invalid, format!("not changed: {problem}"))
-                .with_step(format!("tl config list {name}")),
-        );
+        return Err(Failure::invalid(format!("not changed: {problem}"))
+            .with_step(format!("tl config list {name}")));
     }
     if after != before {
         write_config_text(&root, &after)?;
@@ -58,12 +55,9 @@ pub(super) fn edit_file(app: &App) -> Result<ExitCode, Failure> {
     let editor = environment_variable("VISUAL")
         .or_else(|| environment_variable("EDITOR"))
         .ok_or_else(|| {
-            Failure::new(
-                FailureKind::Invalid,
-                "no editor is set: neither VISUAL nor EDITOR has a value",
-            )
-            .with_step("export EDITOR=…")
-            .with_step("tl config set KEY VALUE")
+            Failure::invalid("no editor is set: neither VISUAL nor EDITOR has a value")
+                .with_step("export EDITOR=…")
+                .with_step("tl config set KEY VALUE")
         })?;
     // Split at spaces, because `code --wait` is usual; no shell, which not every system has.
     let mut words = editor.split_whitespace();
@@ -75,12 +69,7 @@ pub(super) fn edit_file(app: &App) -> Result<ExitCode, Failure> {
         .args(words)
         .arg(root.join(CONFIG_FILE))
         .status();
-    let failed = |what: String| {
-        Failure::new(
-            FailureKind::Unavailable,
-            format!("the editor `{editor}` {what}"),
-        )
-    };
+    let failed = |what: String| Failure::unavailable(format!("the editor `{editor}` {what}"));
     match status {
         Err(error) => return Err(failed(format!("cannot be started: {error}"))),
         Ok(status) if !status.success() => return Err(failed(format!("failed: {status}"))),
