@@ -27,6 +27,11 @@ impl ExitCode {
         ),
     ];
 
+    /// Returns the code of a check: [`Self::Findings`] unless everything is in order.
+    pub(crate) fn from_check(is_clean: bool) -> Self {
+        if is_clean { Self::Done } else { Self::Findings }
+    }
+
     /// Returns the process exit code.
     pub(crate) fn as_number(self) -> u8 {
         match self {

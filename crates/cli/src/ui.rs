@@ -37,6 +37,11 @@ impl Ui {
         self.buffer_output(|output| output.push_line(text));
     }
 
+    /// Prints a line of data about something that is done.
+    pub(crate) fn print_success(self, text: impl Display) {
+        self.print_line(format_args!("{} {text}", styled(GOOD, "✓")));
+    }
+
     /// Prints a text of several lines as data; it contains its own line ends.
     pub(crate) fn print_text(self, text: impl Display) {
         self.buffer_output(|output| output.push_text(text));
@@ -74,6 +79,16 @@ impl Ui {
     /// Prints a message to stderr, on one line.
     pub(crate) fn print_message(self, text: impl Display) {
         self.print_to_stderr(|output| output.push_line(text));
+    }
+
+    /// Prints a warning to stderr.
+    pub(crate) fn print_warning(self, text: impl Display) {
+        self.print_message(format_args!("{}: {text}", styled(WARN, "warning")));
+    }
+
+    /// Prints a note to stderr.
+    pub(crate) fn print_note(self, text: impl Display) {
+        self.print_message(format_args!("{}: {text}", styled(INFO, "note")));
     }
 
     /// Prints a next step to stderr.
@@ -206,6 +221,11 @@ fn report_write_error(result: io::Result<()>) {
     {
         let _ = writeln!(io::stderr(), "error: cannot write the output: {error}");
     }
+}
+
+/// Renders the title of a node behind its name; nothing for a node without one.
+pub(crate) fn title_suffix(title: Option<&str>) -> String {
+    title.map(|title| format!("  {title}")).unwrap_or_default()
 }
 
 /// Renders a status as symbol and word, so that it is readable without colour.

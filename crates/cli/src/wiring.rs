@@ -299,11 +299,7 @@ impl Project {
             styled(INFO, "moved")
         ));
         match rewrite_former_gitignore(&self.root) {
-            Err(failure) => ui.print_message(format_args!(
-                "{}: {}",
-                styled(WARN, "warning"),
-                failure.message
-            )),
+            Err(failure) => ui.print_warning(failure.message),
             Ok(_) if !matches!(git.read_head(), Ok(GitHead::At(_))) => {}
             Ok(_) => {
                 let mut remove = String::new();
@@ -345,9 +341,8 @@ impl Project {
             store.sync_mirror()
         });
         if let Err(fault) = synced {
-            ui.print_message(format_args!(
-                "{}: the mirror is not up to date yet: {}",
-                styled(WARN, "warning"),
+            ui.print_warning(format_args!(
+                "the mirror is not up to date yet: {}",
                 clean_line(&fault.to_string())
             ));
         }
@@ -412,7 +407,7 @@ impl Project {
         }
         self.report_recoveries(ui, &report.recoveries);
         for warning in report.warnings {
-            ui.print_message(format_args!("{}: {}", styled(WARN, "warning"), warning));
+            ui.print_warning(warning);
         }
         // A retried use case finds the same changes again; each notice is printed once per process.
         for noticed in report.notices {
@@ -497,11 +492,7 @@ fn print_warning_once(ui: Ui, warning: &str) {
     if is_first_notice(&Notice::NotRecorded {
         why: warning.to_owned(),
     }) {
-        ui.print_message(format_args!(
-            "{}: {}",
-            styled(WARN, "warning"),
-            clean_line(warning)
-        ));
+        ui.print_warning(clean_line(warning));
     }
 }
 
@@ -526,13 +517,7 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             stale,
             operation,
         } => {
-            let below = match stale {
-                0 => String::new(),
-                stale => format!(
-                    " → {} to revalidate",
-                    count_with_noun(*stale, "plan", "plans")
-                ),
-            };
+            let below = render_stale_count(*stale);
             ui.print_message(format_args!(
                 "{} {}{below} (operation {operation})",
                 styled(INFO, "noticed"),
@@ -540,47 +525,39 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ));
         }
         Notice::NotRecorded { why } => {
-            ui.print_message(format_args!(
-                "{}: plan files changed, but the change cannot be recorded: {}",
-                styled(WARN, "warning"),
+            ui.print_warning(format_args!(
+                "plan files changed, but the change cannot be recorded: {}",
                 why
             ));
         }
         Notice::NoBackup { node, why } => {
             let what = format!("no readable backup of {node}: {why}");
-            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
+            ui.print_warning(what);
         }
         Notice::Unproved { why, .. } => {
-            ui.print_message(format_args!(
-                "{}: {}; it does not count as complete",
-                styled(WARN, "warning"),
-                why
-            ));
+            ui.print_warning(format_args!("{}; it does not count as complete", why));
         }
         Notice::NotWritten { path, why } => {
             let what = format!("`{path}` is not up to date: {why}");
-            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
+            ui.print_warning(what);
         }
         Notice::NotShared { why } => {
             let what = format!("claims and ids are not shared with the other worktrees: {why}");
-            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
+            ui.print_warning(what);
         }
         Notice::CaughtUp { what } => {
             ui.print_message(format_args!("{} {}", styled(INFO, "resuming:"), what))
         }
         Notice::Unavailable { path, why } => {
             let what = format!("`{path}` cannot be read now: {why}");
-            ui.print_message(format_args!(
-                "{}: {what}; its last known content still counts",
-                styled(WARN, "warning")
-            ));
+            ui.print_warning(format_args!("{what}; its last known content still counts"));
         }
         Notice::MoreFiles { left } => {
             let what = format!(
                 "{} more; tl check lists them",
                 count_with_noun(*left, "such file", "such files")
             );
-            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
+            ui.print_warning(what);
         }
         Notice::DecisionsWritten { count } => {
             let what = count_with_noun(*count, "decision is a file", "decisions are files");
@@ -594,10 +571,7 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
                 1 => String::new(),
                 more => format!(" and {} more", more - 1),
             };
-            ui.print_message(format_args!(
-                "{}: the file of a decision made here is gone: {first}{others}; next: tl decisions restore",
-                styled(WARN, "warning")
-            ));
+            ui.print_warning(format_args!("the file of a decision made here is gone: {first}{others}; next: tl decisions restore"));
         }
         Notice::DecisionsWaiting { count, is_adopted } => {
             let what = count_with_noun(*count, "decision", "decisions");
@@ -612,16 +586,12 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ));
         }
         Notice::NotADecision { path, why } => {
-            ui.print_message(format_args!(
-                "{}: `{path}` does not count as a decision: {why}; next: git checkout -- {path}, or delete it",
-                styled(WARN, "warning")
-            ));
+            ui.print_warning(format_args!("`{path}` does not count as a decision: {why}; next: git checkout -- {path}, or delete it"));
         }
         Notice::Duplicate { label, path, other } => {
             let described = describe_duplicate(label, path, other);
-            ui.print_message(format_args!(
-                "{}: {described}. To change its id: {}",
-                styled(WARN, "warning"),
+            ui.print_warning(format_args!(
+                "{described}. To change its id: {}",
                 renumber_command(label)
             ));
         }
@@ -641,34 +611,33 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             stale,
             operation,
         } => {
-            let below = match stale {
-                0 => String::new(),
-                stale => format!(
-                    " → {} to revalidate",
-                    count_with_noun(*stale, "plan", "plans")
-                ),
-            };
+            let below = render_stale_count(*stale);
             ui.print_message(format_args!(
                 "{} your text, which the team did not have: {}{below} (operation {operation})",
                 styled(INFO, "submitted"),
                 summary
             ));
         }
-        Notice::CopyBehind { what } => ui.print_message(format_args!(
-            "{}: {what}, which is what was decided on",
-            styled(WARN, "warning")
-        )),
+        Notice::CopyBehind { what } => {
+            ui.print_warning(format_args!("{what}, which is what was decided on"))
+        }
         Notice::Masked { what } => {
             ui.print_message(format_args!("{}: {what}", styled(WARN, "note")))
         }
         Notice::Misplaced { path, why } => {
-            ui.print_message(format_args!(
-                "{}: {}: {}",
-                styled(WARN, "warning"),
-                path,
-                why
-            ));
+            ui.print_warning(format_args!("{}: {}", path, why));
         }
+    }
+}
+
+/// Renders how many plans a change made stale.
+fn render_stale_count(stale: usize) -> String {
+    match stale {
+        0 => String::new(),
+        stale => format!(
+            " → {} to revalidate",
+            count_with_noun(stale, "plan", "plans")
+        ),
     }
 }
 

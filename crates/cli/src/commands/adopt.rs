@@ -14,7 +14,7 @@ use store::SystemClock;
 use crate::exit_code::ExitCode;
 use crate::project_file;
 use crate::settings::{self, is_at_terminal};
-use crate::ui::{GOOD, WARN, styled};
+use crate::ui::{WARN, styled};
 use crate::wiring::{App, Project};
 
 /// Adopt the state that came with a cloned project
@@ -87,9 +87,8 @@ impl AdoptArgs {
             app.ui.print_json(&view);
         } else {
             let nodes = count_with_noun(view.nodes, "node", "nodes");
-            app.ui.print_line(format_args!(
-                "{} adopted {nodes}, {} approved",
-                styled(GOOD, "✓"),
+            app.ui.print_success(format_args!(
+                "adopted {nodes}, {} approved",
                 view.status_counts.approved
             ));
         }

@@ -13,7 +13,7 @@ use domain::settings::Storage;
 use super::{NodeArgs, ShownArgs, show};
 use crate::exit_code::ExitCode;
 use crate::settings;
-use crate::ui::{GOOD, Ui, WARN, render_node_status, styled};
+use crate::ui::{Ui, WARN, render_node_status, styled};
 use crate::wiring::{App, is_called_by_person};
 
 /// Approve a plan exactly as it is now
@@ -67,15 +67,12 @@ impl ApproveArgs {
             shown,
         };
         let outcome = project.run(app.ui, &|ctx| approve_node(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
-        app.ui
-            .print_line(format_args!("{} {}", styled(GOOD, "✓"), outcome.message));
+        app.ui.print_success(outcome.message);
         for warning in &outcome.warnings {
-            app.ui
-                .print_message(format_args!("{}: {}", styled(WARN, "warning"), warning));
+            app.ui.print_warning(warning);
         }
         print_transitions(app.ui, &outcome.changed_entities);
         Ok(ExitCode::Done)

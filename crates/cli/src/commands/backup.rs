@@ -8,7 +8,6 @@ use domain::text::count_with_noun;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, styled};
 use crate::wiring::App;
 
 /// Back up the whole state to one file: history, approvals, texts
@@ -50,9 +49,8 @@ impl BackupArgs {
                 "operations",
             );
             let file = self.file.display().to_string();
-            app.ui.print_line(format_args!(
-                "{} {operations} in {file} ({bytes} bytes), verified",
-                styled(GOOD, "✓")
+            app.ui.print_success(format_args!(
+                "{operations} in {file} ({bytes} bytes), verified"
             ));
         }
         Ok(ExitCode::Done)

@@ -2,7 +2,7 @@
 
 use crate::exit_code::ExitCode;
 use crate::settings;
-use crate::ui::{BAD, DIM, GOOD, Ui, WARN, styled};
+use crate::ui::{BAD, DIM, Ui, WARN, styled};
 use crate::wiring::{App, Project};
 use application::Failure;
 use application::check_state::{CheckOutcome, FindingView, check_state};
@@ -38,11 +38,7 @@ impl CheckArgs {
         } else {
             print_findings(app.ui, &outcome);
         }
-        Ok(if outcome.ok {
-            ExitCode::Done
-        } else {
-            ExitCode::Findings
-        })
+        Ok(ExitCode::from_check(outcome.ok))
     }
 }
 
@@ -103,9 +99,8 @@ fn accept_history(app: &App) -> Result<(), Failure> {
 /// Prints the findings.
 pub(super) fn print_findings(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
-        ui.print_line(format_args!(
-            "{} {}: state and plan files agree",
-            styled(GOOD, "✓"),
+        ui.print_success(format_args!(
+            "{}: state and plan files agree",
             count_with_noun(outcome.nodes, "node", "nodes")
         ));
     }

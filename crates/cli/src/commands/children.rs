@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, render_node_status, styled};
+use crate::ui::{BOLD, render_node_status, styled, title_suffix};
 use crate::wiring::App;
 
 /// List the children of a node with their status
@@ -24,11 +24,7 @@ impl ChildrenArgs {
             return Ok(ExitCode::Done);
         }
         for child in &view.children {
-            let title = child
-                .title
-                .as_deref()
-                .map(|title| format!("  {title}"))
-                .unwrap_or_default();
+            let title = title_suffix(child.title.as_deref());
             app.ui.print_line(format_args!(
                 "{}  {}{title}",
                 styled(BOLD, &child.entity_id),

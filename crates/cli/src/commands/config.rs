@@ -183,8 +183,10 @@ fn print_settings(app: &App, table: Option<&str>) -> Result<ExitCode, Failure> {
             return Err(unknown_key(table));
         }
     }
-    if app.ui.json {
-        app.ui.print_json(&serde_json::json!({ "settings": views }));
+    if app
+        .ui
+        .try_print_json(&serde_json::json!({ "settings": views }))
+    {
         return Ok(ExitCode::Done);
     }
     for view in &views {

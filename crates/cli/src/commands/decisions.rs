@@ -7,7 +7,7 @@ use domain::text::count_with_noun;
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, GOOD, styled};
+use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
 /// List the decisions about a plan, or look after their files
@@ -53,15 +53,13 @@ impl DecisionsArgs {
                     app.ui.print_json(&serde_json::json!({ "restored": count }));
                 } else {
                     let files = count_with_noun(count, "file", "files");
-                    app.ui
-                        .print_line(format_args!("{} wrote {files}", styled(GOOD, "✓")));
+                    app.ui.print_success(format_args!("wrote {files}"));
                 }
                 Ok(ExitCode::Done)
             }
             Some(DecisionsAction::Prune { dry_run }) => {
                 let outcome = app.run(|ctx| prune_decisions(ctx, *dry_run))?;
-                if app.ui.json {
-                    app.ui.print_json(&outcome);
+                if app.ui.try_print_json(&outcome) {
                     return Ok(ExitCode::Done);
                 }
                 outcome
@@ -74,8 +72,7 @@ impl DecisionsArgs {
                     0 => String::new(),
                     kept => format!("; {kept} stay, because another branch has them in force"),
                 };
-                app.ui
-                    .print_line(format_args!("{} {verb} {files}{kept}", styled(GOOD, "✓")));
+                app.ui.print_success(format_args!("{verb} {files}{kept}"));
                 Ok(ExitCode::Done)
             }
         }

@@ -36,6 +36,18 @@ impl DiffArgs {
     }
 }
 
+/// Prints the headings of the changed sections.
+pub(super) fn print_changed_sections(ui: Ui, view: &DiffView) {
+    for section in &view.sections {
+        let heading = match section.heading.as_str() {
+            "" => "(before the first heading)",
+            heading => heading,
+        };
+        let change = styled(INFO, section.change);
+        ui.print_line(format_args!("  {change} {heading}"));
+    }
+}
+
 /// Prints a unified diff with the changed words highlighted.
 pub(super) fn print_diff(ui: Ui, view: &DiffView) {
     if view.hunks.is_empty() {

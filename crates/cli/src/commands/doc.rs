@@ -283,11 +283,7 @@ fn print_settled(
 fn validate_document(app: &App, which: &DocumentOption) -> Result<ExitCode, Failure> {
     let found = app.run(|ctx| validate_plan(ctx, which.doc.as_deref()))?;
     // Unfinished parts are not an error: a plan is validated many times while it is written.
-    let code = if found.ok {
-        ExitCode::Done
-    } else {
-        ExitCode::Findings
-    };
+    let code = ExitCode::from_check(found.ok);
     if app.ui.try_print_json(&found) {
         return Ok(code);
     }

@@ -21,7 +21,7 @@ pub(crate) use crate::commands::doctor::latency::{HookLatency, compute_latencies
 use crate::commands::host_choice::missing_on_path_note;
 use crate::exit_code::ExitCode;
 use crate::trust::pending_policy_notice;
-use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Styled, Ui, WARN, styled};
+use crate::ui::{BAD, BOLD, DIM, GOOD, Styled, Ui, WARN, styled};
 use crate::wiring::{App, Project};
 
 /// Diagnose the hooks in the agent hosts' settings
@@ -104,11 +104,7 @@ impl DoctorArgs {
         if !app.ui.try_print_json(&outcome) {
             print_outcome(app.ui, &outcome);
         }
-        Ok(if outcome.ok {
-            ExitCode::Done
-        } else {
-            ExitCode::Findings
-        })
+        Ok(ExitCode::from_check(outcome.ok))
     }
 }
 
@@ -230,7 +226,7 @@ fn print_outcome(ui: Ui, outcome: &DoctorOutcome) {
         ));
     }
     for note in &outcome.notes {
-        ui.print_message(format_args!("{}: {note}", styled(INFO, "note")));
+        ui.print_note(note);
     }
     // Counted over all parts, because the exit code is 3 for each of them.
     let problems: usize = outcome

@@ -216,11 +216,7 @@ fn move_flow(app: &App, which: &FlowOptions, how: FlowMove) -> Result<ExitCode, 
     let outcome: AdvanceOutcome = app.run(|ctx| advance_run(ctx, &which.to_selection(), how))?;
     // Waiting for a person is exit code 3, so that a loop in a script stops there instead of trying
     // again.
-    let code = if outcome.success {
-        ExitCode::Done
-    } else {
-        ExitCode::Findings
-    };
+    let code = ExitCode::from_check(outcome.success);
     if app.ui.try_print_json(&outcome) {
         return Ok(code);
     }

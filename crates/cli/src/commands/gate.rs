@@ -160,8 +160,7 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
     // blocked?".
     let open = app.run(where_am_i)?.gate;
     let explained = GateExplanation { gate: view, open };
-    if app.ui.json {
-        app.ui.print_json(&explained);
+    if app.ui.try_print_json(&explained) {
         return Ok(ExitCode::Done);
     }
     if let Some(view) = &explained.gate {
@@ -181,8 +180,7 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
 fn print_stats(app: &App) -> Result<ExitCode, Failure> {
     let project = app.find_project()?;
     let view = app.run(|ctx| gate_stats::compute_gate_report(ctx, &project.root))?;
-    if app.ui.json {
-        app.ui.print_json(&view);
+    if app.ui.try_print_json(&view) {
         return Ok(ExitCode::Done);
     }
     app.ui.print_line(format!(

@@ -27,7 +27,7 @@ use crate::exit_code::ExitCode;
 use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
 use crate::project_file::{self, CONFIG_FILE};
 use crate::settings;
-use crate::ui::{BOLD, DIM, GOOD, INFO, WARN, styled};
+use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::{App, Project};
 
 /// Create a project in this directory
@@ -427,9 +427,8 @@ fn print_report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome
     if app.ui.try_print_json(outcome) {
         return;
     }
-    app.ui.print_line(format_args!(
-        "{} {} is a Throughline project",
-        styled(GOOD, "✓"),
+    app.ui.print_success(format_args!(
+        "{} is a Throughline project",
         styled(BOLD, &root.display().to_string())
     ));
     for path in &outcome.made {
@@ -456,15 +455,13 @@ fn print_report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome
         app.ui.print_line("");
         host_files::print_changes(app.ui, changes);
         if changes.is_empty() {
-            app.ui.print_message(format_args!(
-                "{}: no agent host was found here or on PATH; name one: tl init --host claude-code",
-                styled(WARN, "warning")
-            ));
+            app.ui.print_warning(
+                "no agent host was found here or on PATH; name one: tl init --host claude-code",
+            );
         }
     }
     for note in &outcome.notes {
-        app.ui
-            .print_message(format_args!("{}: {note}", styled(INFO, "note")));
+        app.ui.print_note(note);
     }
     if outcome.hosts.is_some() {
         app.ui.print_blank_line();

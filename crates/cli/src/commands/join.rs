@@ -10,9 +10,9 @@ use domain::settings::ServerAddress;
 use domain::text::count_with_noun;
 use serde::Serialize;
 
+use super::restore_backup::count_operations;
 use crate::exit_code::ExitCode;
 use crate::settings;
-use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
 
 /// Join the project of a team server from this clone
@@ -153,27 +153,18 @@ fn render_address(address: Option<&ServerAddress>) -> String {
 }
 
 fn print_outcome(app: &App, outcome: &JoinOutcome) {
-    if app.ui.json {
-        app.ui.print_json(outcome);
+    if app.ui.try_print_json(outcome) {
         return;
     }
-    let operations = count_with_noun(
-        usize::try_from(outcome.operations).unwrap_or(usize::MAX),
-        "operation",
-        "operations",
-    );
-    app.ui.print_line(format_args!(
-        "{} joined {} as {}: {operations}, {}",
-        styled(GOOD, "✓"),
+    let operations = count_operations(outcome.operations);
+    app.ui.print_success(format_args!(
+        "joined {} as {}: {operations}, {}",
         outcome.server,
         outcome.acting_as,
         count_with_noun(outcome.nodes, "node", "nodes")
     ));
     for aside in &outcome.put_aside {
-        app.ui.print_message(format_args!(
-            "{}: the previous replica is kept as {}",
-            styled(INFO, "note"),
-            aside
-        ));
+        app.ui
+            .print_note(format_args!("the previous replica is kept as {}", aside));
     }
 }

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::exit_code::ExitCode;
 use crate::settings;
-use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::App;
 
 /// Leave the team server of this clone
@@ -29,12 +28,10 @@ impl LeaveArgs {
                 .print_json(&json!({ "success": true, "server": address.url() }));
             return Ok(ExitCode::Done);
         }
-        app.ui
-            .print_line(format_args!("{} left {address}", styled(GOOD, "✓")));
-        app.ui.print_message(format_args!(
-            "{}: the token stays valid until it is revoked with `tl team token revoke` on the server",
-            styled(INFO, "note")
-        ));
+        app.ui.print_success(format_args!("left {address}"));
+        app.ui.print_note(
+            "the token stays valid until it is revoked with `tl team token revoke` on the server",
+        );
         Ok(ExitCode::Done)
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::embedding::VectorIndex;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, WARN, styled};
+use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
 /// Story memory: characters, locations, relationships, open loops
@@ -167,8 +167,7 @@ fn find_nearest_entries(
                 embedding.model_name(),
                 error.what
             );
-            app.ui
-                .print_message(format_args!("{}: {}", styled(WARN, "warning"), what));
+            app.ui.print_warning(what);
             Ok(Vec::new())
         }
     }
@@ -202,8 +201,7 @@ fn update_vector_index(app: &App) -> Result<(), Failure> {
 
 fn print_entries(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
     let memory = app.run(|ctx| show_memory(ctx, kind))?;
-    if app.ui.json {
-        app.ui.print_json(&memory);
+    if app.ui.try_print_json(&memory) {
         return Ok(());
     }
     if memory.entries.is_empty() {

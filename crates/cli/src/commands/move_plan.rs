@@ -6,7 +6,6 @@ use clap::Args;
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, styled};
 use crate::wiring::App;
 
 /// Record that a plan was moved, where that is not certain from its text
@@ -38,12 +37,9 @@ impl MovePlanArgs {
         if app.ui.json {
             app.ui.print_json(&outcome);
         } else {
-            app.ui.print_line(format_args!(
-                "{} {} is the former {} ({})",
-                styled(GOOD, "✓"),
-                outcome.node.path,
-                outcome.was,
-                outcome.node.status
+            app.ui.print_success(format_args!(
+                "{} is the former {} ({})",
+                outcome.node.path, outcome.was, outcome.node.status
             ));
         }
         Ok(ExitCode::Done)

@@ -5,14 +5,13 @@ use clap::Args;
 use domain::ids::Digest32;
 use domain::ports::Clock;
 use domain::settings::{DatabaseUrl, Storage};
-use domain::text::count_with_noun;
 use serde::Serialize;
 use store::{Layout, Relocation, RelocationFault, StateLocation, SystemClock};
 
+use super::restore_backup::count_operations;
 use crate::exit_code::ExitCode;
 use crate::project_file;
 use crate::settings;
-use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
 
 /// Move the state to a shared database or another storage engine
@@ -183,25 +182,16 @@ fn derive_project_id(store: &str, target: &str) -> String {
 }
 
 fn print_outcome(app: &App, outcome: &MoveOutcome) {
-    if app.ui.json {
-        app.ui.print_json(outcome);
+    if app.ui.try_print_json(outcome) {
         return;
     }
-    let operations = count_with_noun(
-        usize::try_from(outcome.operations).unwrap_or(usize::MAX),
-        "operation",
-        "operations",
-    );
-    app.ui.print_line(format_args!(
-        "{} moved {operations} to {}, verified",
-        styled(GOOD, "✓"),
+    let operations = count_operations(outcome.operations);
+    app.ui.print_success(format_args!(
+        "moved {operations} to {}, verified",
         outcome.to
     ));
     for aside in &outcome.put_aside {
-        app.ui.print_message(format_args!(
-            "{}: the previous state is kept as {}",
-            styled(INFO, "note"),
-            aside
-        ));
+        app.ui
+            .print_note(format_args!("the previous state is kept as {}", aside));
     }
 }

@@ -5,7 +5,7 @@ use application::next_work::list_next_work;
 use clap::Args;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, WARN, styled};
+use crate::ui::{BOLD, DIM, styled, title_suffix};
 use crate::wiring::App;
 
 /// List what is ready to work on
@@ -23,11 +23,7 @@ impl NextArgs {
             return Ok(ExitCode::Done);
         }
         for ready in &view.ready {
-            let title = ready
-                .title
-                .as_deref()
-                .map(|title| format!("  {title}"))
-                .unwrap_or_default();
+            let title = title_suffix(ready.title.as_deref());
             app.ui
                 .print_line(format_args!("{}{title}", styled(BOLD, &ready.path)));
             app.ui
@@ -38,8 +34,7 @@ impl NextArgs {
         }
         // Circular or unknown dependencies hide nodes from this list, so they are reported with it.
         for problem in &view.problems {
-            app.ui
-                .print_message(format_args!("{}: {}", styled(WARN, "warning"), problem));
+            app.ui.print_warning(problem);
         }
         Ok(ExitCode::Done)
     }

@@ -175,8 +175,7 @@ fn print_notes(app: &App, notes: &[NoteView], empty: &str) {
 
 fn print_shelves(app: &App) -> Result<(), Failure> {
     let shelves = app.run(list_shelves)?;
-    if app.ui.json {
-        app.ui.print_json(&shelves);
+    if app.ui.try_print_json(&shelves) {
         return Ok(());
     }
     for shelf in &shelves {

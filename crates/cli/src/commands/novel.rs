@@ -211,8 +211,7 @@ fn pack_epub(book: &Book) -> Result<Vec<u8>, String> {
 
 fn print_stats(app: &App) -> Result<(), Failure> {
     let stats = app.run(novel_stats)?;
-    if app.ui.json {
-        app.ui.print_json(&stats);
+    if app.ui.try_print_json(&stats) {
         return Ok(());
     }
     app.ui.print_line(styled(BOLD, &stats.novel));

@@ -74,6 +74,6 @@ fn print_overlap(ui: Ui, view: &OverlapView) {
         ui.print_message("no conflicts between the plans of these branches");
     }
     for problem in &view.problems {
-        ui.print_message(format_args!("{}: {problem}", styled(WARN, "warning")));
+        ui.print_warning(problem);
     }
 }

@@ -71,8 +71,7 @@ impl PlanArgs {
 
 fn print_menu(app: &App) -> Result<ExitCode, Failure> {
     let menu = app.run(build_plan_menu)?;
-    if app.ui.json {
-        app.ui.print_json(&menu);
+    if app.ui.try_print_json(&menu) {
         return Ok(ExitCode::Done);
     }
     app.ui.print_line(styled(BOLD, "What do you want to plan?"));

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::exit_code::ExitCode;
 use crate::settings;
 use crate::trust::{PolicySource, ResolvedPolicy};
-use crate::ui::{BOLD, DIM, GOOD, WARN, styled};
+use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
 /// Show the policy in force, or accept a looser one
@@ -88,8 +88,7 @@ fn print_policy(app: &App) -> Result<ExitCode, Failure> {
         values,
         waiting: trusted.waiting.clone(),
     };
-    if app.ui.json {
-        app.ui.print_json(&view);
+    if app.ui.try_print_json(&view) {
         return Ok(ExitCode::Done);
     }
     let width = view
@@ -160,10 +159,8 @@ fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
     let store = project.open_store(app.ui, None)?;
     let trusted = project.resolve_policy(&*store)?;
     if trusted.waiting.is_empty() {
-        app.ui.print_line(format_args!(
-            "{} config.toml is in force; there is nothing to accept",
-            styled(GOOD, "✓")
-        ));
+        app.ui
+            .print_success("config.toml is in force; there is nothing to accept");
         return Ok(ExitCode::Done);
     }
     for change in &trusted.waiting {
@@ -180,9 +177,6 @@ fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
         );
     }
     project.accept_declared_policy(&*store)?;
-    app.ui.print_line(format_args!(
-        "{} accepted and recorded in `tl log`",
-        styled(GOOD, "✓")
-    ));
+    app.ui.print_success("accepted and recorded in `tl log`");
     Ok(ExitCode::Done)
 }

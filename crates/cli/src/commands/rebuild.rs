@@ -10,7 +10,7 @@ use domain::text::count_with_noun;
 use store::{QuarantineReason, ReplacementCause, StoreDump, SystemClock};
 
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, WARN, render_node_status, styled};
+use crate::ui::{WARN, render_node_status, styled};
 use crate::wiring::{App, Project};
 
 /// Rebuild the state from the plan files
@@ -57,8 +57,7 @@ impl RebuildArgs {
                 project.run(app.ui, &rebuild_state)?
             }
         };
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
         let levels: Vec<String> = outcome
@@ -66,9 +65,8 @@ impl RebuildArgs {
             .iter()
             .map(|(level, number)| count_with_noun(*number, level, &format!("{level}s")))
             .collect();
-        app.ui.print_line(format_args!(
-            "{} rebuilt {}",
-            styled(GOOD, "✓"),
+        app.ui.print_success(format_args!(
+            "rebuilt {}",
             if levels.is_empty() {
                 "nothing: no plan files found".to_owned()
             } else {

@@ -36,10 +36,6 @@ impl ReconcileArgs {
         if !app.ui.try_print_json(&report) {
             app.ui.print_lines(&report.markdown);
         }
-        Ok(if report.ok {
-            ExitCode::Done
-        } else {
-            ExitCode::Findings
-        })
+        Ok(ExitCode::from_check(report.ok))
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{DIM, GOOD, Ui, styled};
+use crate::ui::{DIM, Ui, styled};
 use crate::wiring::App;
 
 /// Give a ticket another id, with its folder, its children's ids and all references
@@ -54,12 +54,7 @@ fn print_outcome(ui: Ui, outcome: &RenumberOutcome) {
         true => "would become",
         false => "became",
     };
-    ui.print_line(format_args!(
-        "{} {} {verb} {}",
-        styled(GOOD, "✓"),
-        outcome.was,
-        outcome.id
-    ));
+    ui.print_success(format_args!("{} {verb} {}", outcome.was, outcome.id));
     print_changed_ids(ui, &outcome.ids);
     print_changed_files(ui, outcome);
     print_changed_statuses(ui, &outcome.changed_entities);

@@ -9,8 +9,8 @@ use serde_json::json;
 use store::{QuarantineReason, ReplacementCause, SystemClock};
 
 use super::check;
+use super::restore_backup::count_operations;
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
 
 /// Repair what `tl check` found, as far as it needs no decision
@@ -107,23 +107,17 @@ impl RepairArgs {
             app.ui.print_json(&outcome);
         } else {
             for action in &outcome.actions {
-                app.ui
-                    .print_line(format_args!("{} {}", styled(GOOD, "✓"), action));
+                app.ui.print_success(action);
             }
             check::print_findings(app.ui, &outcome.remaining);
         }
-        Ok(if outcome.success {
-            ExitCode::Done
-        } else {
-            ExitCode::Findings
-        })
+        Ok(ExitCode::from_check(outcome.success))
     }
 }
 
 fn print_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     let sets = store::list_quarantined_states(&project.layout)?;
-    if app.ui.json {
-        app.ui.print_json(&json!({ "quarantine": sets }));
+    if app.ui.try_print_json(&json!({ "quarantine": sets })) {
         return Ok(ExitCode::Done);
     }
     if sets.is_empty() {
@@ -194,21 +188,13 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
         app.ui.print_json(&json!({ "success": true, "restored": id, "operations": cargo.head_operation(), "quarantined": kept }));
         return Ok(ExitCode::Done);
     }
-    let operations = count_with_noun(
-        usize::try_from(cargo.head_operation().0).unwrap_or(usize::MAX),
-        "operation",
-        "operations",
-    );
-    app.ui.print_line(format_args!(
-        "{} restored {operations} from quarantine {id}, verified",
-        styled(GOOD, "✓")
+    let operations = count_operations(cargo.head_operation().0);
+    app.ui.print_success(format_args!(
+        "restored {operations} from quarantine {id}, verified"
     ));
     for kept in &kept {
-        app.ui.print_message(format_args!(
-            "{}: the previous state is kept as {}",
-            styled(INFO, "note"),
-            kept
-        ));
+        app.ui
+            .print_note(format_args!("the previous state is kept as {}", kept));
     }
     Ok(ExitCode::Done)
 }

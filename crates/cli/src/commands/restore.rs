@@ -9,7 +9,7 @@ use domain::text::count_with_noun;
 use super::approve::print_transitions;
 use crate::completion::node_and_version_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, render_node_status, styled};
+use crate::ui::render_node_status;
 use crate::wiring::App;
 
 /// Restore an earlier version of a plan file
@@ -39,9 +39,8 @@ impl RestoreArgs {
         if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
-        app.ui.print_line(format_args!(
-            "{} restored {} to {}: {}",
-            styled(GOOD, "✓"),
+        app.ui.print_success(format_args!(
+            "restored {} to {}: {}",
             outcome.node.path,
             outcome.restored.short_hex(),
             render_node_status(outcome.node.status)

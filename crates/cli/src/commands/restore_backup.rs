@@ -12,7 +12,7 @@ use store::{QuarantineReason, ReplacementCause, SystemClock};
 
 use crate::exit_code::ExitCode;
 use crate::settings::{is_at_terminal, read_yes_or_no};
-use crate::ui::{GOOD, INFO, WARN, styled};
+use crate::ui::{WARN, styled};
 use crate::wiring::{App, Project};
 
 /// Restore the state from a backup
@@ -92,17 +92,13 @@ impl RestoreBackupArgs {
             );
             return Ok(ExitCode::Done);
         }
-        app.ui.print_line(format_args!(
-            "{} restored {}, verified",
-            styled(GOOD, "✓"),
+        app.ui.print_success(format_args!(
+            "restored {}, verified",
             count_operations(cargo.head_operation().0)
         ));
         for aside in &put_aside {
-            app.ui.print_message(format_args!(
-                "{}: the previous state is kept as {}",
-                styled(INFO, "note"),
-                aside
-            ));
+            app.ui
+                .print_note(format_args!("the previous state is kept as {}", aside));
         }
         Ok(ExitCode::Done)
     }
@@ -144,7 +140,7 @@ impl RestoreBackupArgs {
     }
 }
 
-fn count_operations(number: u64) -> String {
+pub(super) fn count_operations(number: u64) -> String {
     count_with_noun(
         usize::try_from(number).unwrap_or(usize::MAX),
         "operation",

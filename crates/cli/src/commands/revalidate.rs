@@ -14,7 +14,7 @@ use super::approve::print_transitions;
 use super::{ShownArgs, diff};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
+use crate::ui::{BAD, BOLD, DIM, Ui, WARN, styled, title_suffix};
 use crate::wiring::{App, is_called_by_person};
 
 /// Show what changed above a stale plan, and keep it as it is
@@ -133,12 +133,7 @@ fn print_kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
         ui.print_json(outcome);
     } else {
         for node in &outcome.kept {
-            ui.print_line(format_args!(
-                "{} kept {}: {}",
-                styled(GOOD, "✓"),
-                node.path,
-                node.status
-            ));
+            ui.print_success(format_args!("kept {}: {}", node.path, node.status));
         }
         print_transitions(ui, &outcome.reinstated_entities);
         for refused in &outcome.refused {
@@ -165,28 +160,13 @@ fn print_kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
 }
 
 fn print_stale(ui: Ui, view: &StaleView) {
-    let title = view
-        .title
-        .as_deref()
-        .map(|title| format!("  {title}"))
-        .unwrap_or_default();
+    let title = title_suffix(view.title.as_deref());
     ui.print_line(format_args!("{}{title}", styled(BOLD, &view.path)));
     if let Some(reason) = &view.reason {
         ui.print_line(format_args!("  {}", styled(WARN, reason)));
     }
     if let Some(changes) = &view.parent_changes {
-        for section in &changes.sections {
-            let heading = if section.heading.is_empty() {
-                "(before the first heading)"
-            } else {
-                &section.heading
-            };
-            ui.print_line(format_args!(
-                "  {} {}",
-                styled(INFO, section.change),
-                heading
-            ));
-        }
+        diff::print_changed_sections(ui, changes);
         diff::print_diff(ui, changes);
     }
     for warning in &view.warnings {

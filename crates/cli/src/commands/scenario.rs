@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use domain::node::Progress;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, styled};
+use crate::ui::{BOLD, DIM, styled, title_suffix};
 use crate::wiring::App;
 
 /// Scenarios of a ticket: list them, mark one as done
@@ -67,11 +67,7 @@ fn print_scenarios(app: &App, view: &ScenariosView) {
             .cycle
             .map(|cycle| format!(" {cycle}"))
             .unwrap_or_default();
-        let title = one
-            .title
-            .as_deref()
-            .map(|title| format!("  {title}"))
-            .unwrap_or_default();
+        let title = title_suffix(one.title.as_deref());
         app.ui.print_line(format_args!(
             "[{mark}] {}{}{}",
             one.name,

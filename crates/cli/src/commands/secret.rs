@@ -14,7 +14,7 @@ use store::{SecretPlace, SystemClock, purge_secrets, scan_secrets};
 use crate::caller::acting_principal;
 use crate::exit_code::ExitCode;
 use crate::settings::read_yes_or_no;
-use crate::ui::{GOOD, INFO, WARN, styled};
+use crate::ui::{INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
 /// Find secrets in the stored data, and purge them from the history
@@ -53,11 +53,7 @@ fn scan_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     // Opening repairs what it can, and refuses a state that this user does not trust.
     drop(project.open_store(app.ui, None)?);
     let places = scan_secrets(&project.layout, project.settings.storage)?;
-    let code = if places.is_empty() {
-        ExitCode::Done
-    } else {
-        ExitCode::Findings
-    };
+    let code = ExitCode::from_check(places.is_empty());
     if app.ui.json {
         let listed: Vec<Value> = places
             .iter()
@@ -67,10 +63,7 @@ fn scan_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         return Ok(code);
     }
     if places.is_empty() {
-        app.ui.print_line(format_args!(
-            "{} no secrets in what is stored",
-            styled(GOOD, "✓")
-        ));
+        app.ui.print_success("no secrets in what is stored");
         return Ok(code);
     }
     for found in &places {
@@ -116,10 +109,8 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     drop(project.open_store(app.ui, None)?);
     let places = scan_secrets(layout, storage)?;
     if places.is_empty() {
-        app.ui.print_line(format_args!(
-            "{} no secrets in what is stored; nothing was changed",
-            styled(GOOD, "✓")
-        ));
+        app.ui
+            .print_success("no secrets in what is stored; nothing was changed");
         return Ok(ExitCode::Done);
     }
     let (secrets, where_found) = (
@@ -150,11 +141,7 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     )?;
     // Scanned again, because files that are in use or read-only may have been skipped.
     let left = scan_secrets(layout, storage)?;
-    let code = if left.is_empty() {
-        ExitCode::Done
-    } else {
-        ExitCode::Findings
-    };
+    let code = ExitCode::from_check(left.is_empty());
     if app.ui.json {
         app.ui.print_json(&json!({
             "success": left.is_empty(),
@@ -170,33 +157,25 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         }));
         return Ok(code);
     }
-    app.ui.print_line(format_args!(
-        "{} masked {} in {} and {}; recorded as operation {}",
-        styled(GOOD, "✓"),
+    app.ui.print_success(format_args!(
+        "masked {} in {} and {}; recorded as operation {}",
         purged.secrets,
         count_with_noun(purged.operations, "operation", "operations"),
         count_with_noun(purged.files.len(), "file", "files"),
         purged.operation
     ));
     for file in &purged.removed {
-        app.ui.print_message(format_args!(
-            "{}: removed {}, which could not be rewritten",
-            styled(INFO, "note"),
+        app.ui.print_note(format_args!(
+            "removed {}, which could not be rewritten",
             file
         ));
     }
     for found in &left {
-        app.ui.print_message(format_args!(
-            "{}: still in {}",
-            styled(WARN, "warning"),
-            found.place
-        ));
+        app.ui
+            .print_warning(format_args!("still in {}", found.place));
     }
-    app.ui.print_message(format_args!(
-        "{}: copies elsewhere are not changed: revoke the secrets; remove them from git's history (git filter-repo) \
-                 if `.throughline` was committed; create new backups; clients of a team server have to join again (tl team join)",
-        styled(INFO, "note")
-    ));
+    app.ui.print_note("copies elsewhere are not changed: revoke the secrets; remove them from git's history (git filter-repo) \
+                 if `.throughline` was committed; create new backups; clients of a team server have to join again (tl team join)");
     Ok(code)
 }
 

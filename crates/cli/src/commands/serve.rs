@@ -204,10 +204,8 @@ impl ServeArgs {
 fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open: bool) {
     // A missing browser is a warning: the server runs, and the URL is printed below.
     if open && let Err(error) = open_browser(&ready.dashboard) {
-        app.ui.print_message(format_args!(
-            "{}: cannot open a browser: {error}",
-            styled(WARN, "warning")
-        ));
+        app.ui
+            .print_warning(format_args!("cannot open a browser: {error}"));
     }
     if app.ui.try_print_json(ready) {
         return;
@@ -238,10 +236,8 @@ fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open
             "public URL: {public}, for clients with a token of `tl team token create`"
         ));
     } else if !address.ip().is_loopback() {
-        app.ui.print_message(format_args!(
-            "{}: the token and the plans are sent unencrypted",
-            styled(WARN, "warning")
-        ));
+        app.ui
+            .print_warning("the token and the plans are sent unencrypted");
     }
     flush_output();
 }

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Ui, WARN, render_node_status, styled};
+use crate::ui::{BOLD, DIM, Ui, WARN, render_node_status, styled, title_suffix};
 use crate::wiring::App;
 
 /// Show a node: status, version, approval, parent, children
@@ -32,11 +32,7 @@ impl ShowArgs {
 
 /// Prints the details of a node.
 pub(super) fn print_node(ui: Ui, view: &NodeView) {
-    let title = view
-        .title
-        .as_deref()
-        .map(|title| format!("  {title}"))
-        .unwrap_or_default();
+    let title = title_suffix(view.title.as_deref());
     ui.print_line(format_args!(
         "{}  {}{title}",
         styled(BOLD, &view.path),

@@ -288,8 +288,7 @@ fn print_outcome(app: &App, outcome: &TickOutcome) {
             .print_line(format_args!("  {mark} {} {}", action.tool, made));
     }
     for warning in &outcome.warnings {
-        app.ui
-            .print_message(format_args!("{}: {}", styled(WARN, "warning"), warning));
+        app.ui.print_warning(warning);
     }
     for error in &outcome.errors {
         app.ui

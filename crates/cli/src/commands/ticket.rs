@@ -9,7 +9,7 @@ use domain::work::work_level::WorkLevel;
 
 use super::scenario::ScenarioArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, styled};
+use crate::ui::{BOLD, DIM, styled, title_suffix};
 use crate::wiring::App;
 
 /// Tickets: create, split, set the phase or the work level
@@ -94,8 +94,7 @@ impl TicketArgs {
             TicketCommand::Split { ticket, titles } => {
                 let outcome =
                     app.run(|ctx| split_ticket(ctx, std::slice::from_ref(ticket), titles))?;
-                if app.ui.json {
-                    app.ui.print_json(&outcome);
+                if app.ui.try_print_json(&outcome) {
                     return Ok(ExitCode::Done);
                 }
                 outcome
@@ -145,15 +144,10 @@ fn parse_level(word: &str) -> Result<WorkLevel, Failure> {
 }
 
 fn print_ticket(app: &App, ticket: &TicketView) {
-    if app.ui.json {
-        app.ui.print_json(ticket);
+    if app.ui.try_print_json(ticket) {
         return;
     }
-    let title = ticket
-        .title
-        .as_deref()
-        .map(|title| format!("  {title}"))
-        .unwrap_or_default();
+    let title = title_suffix(ticket.title.as_deref());
     let phase = ticket.phase.as_deref().unwrap_or("no phase");
     app.ui.print_line(format_args!(
         "{}{title} [{phase}]",

@@ -9,7 +9,7 @@ use domain::node::Progress;
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Styled, Ui, WARN, render_node_status, styled};
+use crate::ui::{BOLD, DIM, Styled, Ui, WARN, render_node_status, styled, title_suffix};
 use crate::wiring::App;
 
 /// Show the tree, or a subtree
@@ -43,11 +43,7 @@ impl TreeArgs {
 }
 
 fn print_subtree(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
-    let title = node
-        .title
-        .as_deref()
-        .map(|title| format!("  {title}"))
-        .unwrap_or_default();
+    let title = title_suffix(node.title.as_deref());
     let progress = match node.progress {
         // Pending is the default of every node and would only add noise.
         Progress::Pending => Styled::default(),

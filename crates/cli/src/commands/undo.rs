@@ -8,7 +8,7 @@ use domain::ids::OperationId;
 use super::approve::print_transitions;
 use crate::completion::operation_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{DIM, GOOD, WARN, styled};
+use crate::ui::{DIM, WARN, styled};
 use crate::wiring::App;
 
 /// Undo the last decision, or a given operation
@@ -43,11 +43,9 @@ impl UndoArgs {
             return Ok(ExitCode::Done);
         }
         for operation in &outcome.undone {
-            app.ui.print_line(format_args!(
-                "{} undone: {} ({})",
-                styled(GOOD, "✓"),
-                operation.summary,
-                operation.operation
+            app.ui.print_success(format_args!(
+                "undone: {} ({})",
+                operation.summary, operation.operation
             ));
         }
         for file in &outcome.files {

@@ -29,8 +29,7 @@ impl WhereArgs {
             return Ok(ExitCode::Done);
         }
         let view = app.run(where_am_i)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         app.ui.print_line(&view.line);

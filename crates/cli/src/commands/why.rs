@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{NodeArgs, diff};
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, INFO, Ui, render_node_status, styled};
+use crate::ui::{BOLD, DIM, Ui, render_node_status, styled};
 use crate::wiring::App;
 
 /// Explain the status of a node
@@ -54,18 +54,7 @@ fn print_explanation(ui: Ui, view: &Explanation) {
         ));
     }
     if let Some(changes) = &view.diff {
-        for section in &changes.sections {
-            let heading = if section.heading.is_empty() {
-                "(before the first heading)"
-            } else {
-                &section.heading
-            };
-            ui.print_line(format_args!(
-                "  {} {}",
-                styled(INFO, section.change),
-                heading
-            ));
-        }
+        diff::print_changed_sections(ui, changes);
         // Sections first, then the lines: a cascade is decided by sections, a person reads the
         // lines.
         diff::print_diff(ui, changes);

@@ -12,7 +12,6 @@ use crate::exit_code::ExitCode;
 use crate::project_file::{CONFIG_FILE, read_config_text, with_setting, write_config_text};
 use crate::settings::{environment_variable, settings_failure};
 use crate::trust::pending_policy_notice;
-use crate::ui::{GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
 /// Sets one value, if the file is valid with it.
@@ -39,9 +38,8 @@ pub(super) fn set_value(app: &App, name: &str, text: &str) -> Result<ExitCode, F
             "key": key.name, "value": value, "changed": after != before,
         }));
     } else {
-        app.ui.print_line(format_args!(
-            "{} {name} = {shown}{}",
-            styled(GOOD, "✓"),
+        app.ui.print_success(format_args!(
+            "{name} = {shown}{}",
             if after == before { "  (unchanged)" } else { "" }
         ));
     }
@@ -87,16 +85,13 @@ fn print_notes(app: &App, root: &Path, key: Option<&SettingKey>) {
         .iter()
         .find(|name| environment_variable(name).is_some())
     {
-        app.ui.print_message(format_args!(
-            "{}: {name} is set, and the environment wins over config.toml",
-            styled(WARN, "warning")
+        app.ui.print_warning(format_args!(
+            "{name} is set, and the environment wins over config.toml"
         ));
     }
     if key.is_some_and(|key| key.name == "storage") {
-        app.ui.print_message(format_args!(
-            "{}: this moves no data; `tl state move --to …` moves an existing state",
-            styled(INFO, "note")
-        ));
+        app.ui
+            .print_note("this moves no data; `tl state move --to …` moves an existing state");
     }
     // Without a state, or with one that cannot be opened now, no policy is in force yet; the next
     // command that opens it says the same.
@@ -106,7 +101,6 @@ fn print_notes(app: &App, root: &Path, key: Option<&SettingKey>) {
         pending_policy_notice(&resolved.waiting)
     });
     if let Some(notice) = waiting {
-        app.ui
-            .print_message(format_args!("{}: {notice}", styled(WARN, "warning")));
+        app.ui.print_warning(notice);
     }
 }

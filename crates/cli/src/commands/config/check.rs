@@ -14,7 +14,7 @@ use toml_edit::{Document, Item, Key, TableLike};
 use crate::exit_code::ExitCode;
 use crate::project_file::{CONFIG_FILE, read_config_text};
 use crate::settings::{check_setting_paths, environment_variable, load_project_profiles};
-use crate::ui::{BAD, GOOD, styled};
+use crate::ui::{BAD, styled};
 use crate::wiring::App;
 
 /// Prints the problems of the settings.
@@ -23,10 +23,7 @@ pub(super) fn print_check(app: &App, root: &Path) -> Result<ExitCode, Failure> {
     if problems.is_empty() {
         problems = find_environment_problems(root)?;
     }
-    let code = match problems.is_empty() {
-        true => ExitCode::Done,
-        false => ExitCode::Findings,
-    };
+    let code = ExitCode::from_check(problems.is_empty());
     if app.ui.json {
         let listed: Vec<Value> = problems
             .iter()
@@ -41,9 +38,8 @@ pub(super) fn print_check(app: &App, root: &Path) -> Result<ExitCode, Failure> {
             .print_line(format_args!("{} {problem}", styled(BAD, "✗")));
     }
     match problems.len() {
-        0 => app.ui.print_line(format_args!(
-            "{} no problems in {CONFIG_FILE} and the environment",
-            styled(GOOD, "✓")
+        0 => app.ui.print_success(format_args!(
+            "no problems in {CONFIG_FILE} and the environment"
         )),
         count => app
             .ui

@@ -24,7 +24,7 @@ use super::health::may_run_program;
 use super::probe::new_command;
 use crate::commands::host_choice::find_on_path;
 use crate::commands::host_files::read_project_file;
-use crate::ui::{GOOD, INFO, Ui, styled};
+use crate::ui::{GOOD, Ui, styled};
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -202,17 +202,10 @@ pub(super) fn trust_project_hooks(ui: Ui, disk: &DiskFiles) -> Result<(), Failur
         .filter(|hook| !hook.trusted && lines.contains(&hook.command))
         .collect();
     if wanted.is_empty() {
-        ui.print_message(format_args!(
-            "{}: Codex trusts these hooks already",
-            styled(INFO, "note")
-        ));
+        ui.print_note("Codex trusts these hooks already");
         return Ok(());
     }
-    ui.print_message(format_args!(
-        "{}: telling Codex to run {} of this project from now on (`config/batchWrite` of `hooks.state`, in your Codex settings):",
-        styled(INFO, "note"),
-        count_with_noun(wanted.len(), "hook", "hooks")
-    ));
+    ui.print_note(format_args!("telling Codex to run {} of this project from now on (`config/batchWrite` of `hooks.state`, in your Codex settings):", count_with_noun(wanted.len(), "hook", "hooks")));
     let mut commands: Vec<&str> = wanted.iter().map(|hook| hook.command.as_str()).collect();
     // Printed before the write: trusting a command is the user's decision, so the user sees which.
     commands.dedup();
