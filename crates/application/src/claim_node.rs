@@ -290,6 +290,54 @@ pub(crate) fn follow_undone_claims(
     Ok(())
 }
 
+/// Whether facts may change the path of a node, by which the worktrees name its claim.
+pub(crate) fn may_rename_nodes(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| {
+        matches!(
+            fact,
+            // A plan that was absent may return under another name.
+            Fact::NodeRenamed { .. } | Fact::NodeMoved { .. } | Fact::NodeAdded { .. }
+        )
+    })
+}
+
+/// Carries the claims of this working tree to the present names of their nodes, after an operation
+/// that may have renamed some, or a node above them.
+///
+/// Only claims made here: in another working tree the plan still has its former name.
+pub(crate) fn carry_renamed_claims(ctx: &Context<'_>, tx: &dyn Transaction) -> Result<(), Failure> {
+    if !ctx.coordination.is_shared() {
+        return Ok(());
+    }
+    for recorded in load_recorded_claims(tx)? {
+        if !recorded.claim.shared {
+            continue;
+        }
+        change_coordination(ctx, |coordination| {
+            coordination.change_claims(&mut |held, _| decide_rename(held, &recorded))
+        })?;
+    }
+    Ok(())
+}
+
+/// Decides where the claim of a node belongs whose name may have changed.
+fn decide_rename(held: &[HeldClaim], recorded: &HeldClaim) -> ClaimChange {
+    let is_same = |one: &&HeldClaim| {
+        one.worktree.is_own()
+            && one.claim.session == recorded.claim.session
+            && one.claim.token == recorded.claim.token
+    };
+    let is_taken = held.iter().any(|one| one.node == recorded.node);
+    match held.iter().find(is_same) {
+        Some(found) if !is_taken => ClaimChange::Rename {
+            from: found.node.clone(),
+            to: recorded.node.clone(),
+            claim: found.claim.clone(),
+        },
+        _ => ClaimChange::Keep,
+    }
+}
+
 /// Returns every active claim, by node.
 ///
 /// # Errors

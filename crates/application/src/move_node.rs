@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::absent_nodes::find_absent_by_name;
+use crate::claim_node::carry_renamed_claims;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
@@ -75,6 +76,7 @@ pub fn move_node(ctx: &Context<'_>, request: &MoveRequest) -> Result<MoveOutcome
         operation.at = now;
         operation.facts = facts;
         let operation = tx.record_operation(operation)?;
+        carry_renamed_claims(ctx, &*tx)?;
         Ok(MoveOutcome {
             success: true,
             was,

@@ -14,6 +14,7 @@ use domain::operation::Verb;
 use domain::ports::{NewOperation, Snapshot, StoreFault, Transaction};
 use domain::tree::Tree;
 
+use crate::claim_node::{carry_renamed_claims, may_rename_nodes};
 use crate::context::{Context, Notice};
 use crate::decisions::receive_decisions;
 use crate::evidence::{consume_override, refuse_unproved};
@@ -445,7 +446,11 @@ pub(crate) fn record_sightings(
         operation.summary.clone(),
         count_stale_nodes(&operation.facts),
     );
+    let may_rename = may_rename_nodes(&operation.facts);
     let id = tx.record_operation(operation)?;
+    if may_rename {
+        carry_renamed_claims(ctx, &*tx)?;
+    }
     // Only for changes made outside: those of the caller's own operation are in its outcome.
     match verb {
         Verb::Observe => ctx.push_notice(Notice::Changes {

@@ -19,6 +19,7 @@ use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::claim_node::carry_renamed_claims;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, hash_request};
@@ -128,7 +129,11 @@ pub fn renumber_node(
         let changed = collect_transitions(&*tx, &operation.facts, None)?;
         let operation = match request.dry_run {
             true => None,
-            false => Some(planned.record_operation(tx, operation)?),
+            false => {
+                let id = planned.record_operation(tx, operation)?;
+                carry_renamed_claims(ctx, &*tx)?;
+                Some(id)
+            }
         };
         let to_view = |one: &RenumberedNode| IdChangeView {
             was: one.node.alias.clone(),

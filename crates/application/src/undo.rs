@@ -17,6 +17,7 @@ use domain::tree::Tree;
 use domain::undo::{FileChange, UndoRefused, decide_undo, find_newest_decision};
 use serde::Serialize;
 
+use crate::claim_node::{carry_renamed_claims, follow_undone_claims, may_rename_nodes};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
@@ -115,7 +116,10 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
         operation.facts = facts;
         let facts = operation.facts.clone();
         let operation = record_with_decisions(ctx, planned, tx, operation)?;
-        crate::claim_node::follow_undone_claims(ctx, &*tx, &facts)?;
+        if may_rename_nodes(&facts) {
+            carry_renamed_claims(ctx, &*tx)?;
+        }
+        follow_undone_claims(ctx, &*tx, &facts)?;
         let changed = collect_transitions(&*tx, &facts, None)?;
         Ok(UndoOutcome {
             success: true,

@@ -92,6 +92,11 @@ impl Coordination for FakeCoordination<'_> {
                     .borrow_mut()
                     .retain(|held| held.node != node);
             }
+            ClaimChange::Rename { from, to, .. } => {
+                let mut claims = self.repository.claims.borrow_mut();
+                let renamed = claims.iter_mut().filter(|held| held.node == from);
+                renamed.for_each(|held| held.node = to.clone());
+            }
             ClaimChange::Put(node, claim) => {
                 self.repository
                     .token

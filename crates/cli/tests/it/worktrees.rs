@@ -357,6 +357,63 @@ fn undoing_a_claim_frees_the_node_in_every_worktree() {
 }
 
 #[test]
+fn a_claim_follows_its_node_through_a_move_a_renumbering_and_an_undo() {
+    let repository = Repository::new();
+    let main = repository.main();
+    repository.project.write(
+        "tickets/001a-part/ticket.md",
+        "---\nid: '001a'\nparent: '001'\nphase: implement\n---\n# part\n",
+    );
+    assert!(
+        repository
+            .project
+            .shell("git add -A && git commit -q -m part")
+    );
+    let beside = repository.add_worktree("../beside", "beside");
+    let claimed = |folder: &Path| -> Vec<String> {
+        let list = repository.json(folder, "s9", &["claim", "--list"]);
+        let list = list.as_array().expect("a list").clone();
+        list.iter()
+            .map(|one| one["node"].as_str().expect("a node").to_owned())
+            .collect()
+    };
+    repository.ok(&main, "s1", &["claim", "001a"]);
+    assert_eq!(claimed(&main), ["001/001a"]);
+
+    // The parent gets another id: the path of the claimed node changes with it.
+    let renumbered = repository.json(&main, "s1", &["renumber", "001", "050"]);
+    assert_eq!(claimed(&main).len(), 1);
+    let path = claimed(&main).remove(0);
+    assert!(path.starts_with("050/"), "{path}");
+    // Nobody else gets it under its new name, in any worktree that has it.
+    let refused = repository.run(&main, "s2", &["claim", &path]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    // In the other worktree nothing was renamed; the claim is listed there too.
+    assert_eq!(claimed(&beside), claimed(&main));
+    // The session releases what it claimed, by the present name.
+    let operation = renumbered["operation"].to_string();
+    repository.ok(&main, "s1", &["undo", &operation]);
+    assert_eq!(claimed(&main), ["001/001a"]);
+    repository.ok(&main, "s1", &["release", "001a"]);
+    assert!(claimed(&main).is_empty());
+
+    // Moved by hand.
+    repository.ok(&main, "s1", &["claim", "002"]);
+    assert!(repository.project.shell(
+        "git mv tickets/002-two tickets/060-two && sed -i \"s/id: '002'/id: '060'/\" tickets/060-two/ticket.md"
+    ));
+    repository.ok(&main, "s1", &["status"]);
+    // The text changed with the move, so a person or agent says what it was.
+    repository.ok(
+        &main,
+        "s1",
+        &["move", "--was", "002", "tickets/060-two/ticket.md"],
+    );
+    assert_eq!(claimed(&main), ["060"]);
+    repository.ok(&main, "s1", &["release", "060"]);
+}
+
+#[test]
 fn a_killed_claim_leaves_no_node_claimed_twice_or_for_ever() {
     let repository = Repository::new();
     let beside = repository.add_worktree("../beside", "beside");

@@ -99,6 +99,12 @@ pub enum ClaimChange {
     /// Replaces the claim of the same node.
     Put(NodeKey, Claim),
     Remove(NodeKey),
+    /// The node has another name now: its claim is kept under the new one.
+    Rename {
+        from: NodeKey,
+        to: NodeKey,
+        claim: Claim,
+    },
 }
 
 /// A session that was active lately.

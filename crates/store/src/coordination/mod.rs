@@ -132,6 +132,10 @@ impl Coordination for RepositoryCoordination<'_> {
             ClaimChange::Keep => return Ok(()),
             ClaimChange::Remove(node) => table.remove_claim(&place.project, &node),
             ClaimChange::Put(node, claim) => table.put_claim(place, &node, &claim),
+            ClaimChange::Rename { from, to, claim } => {
+                table.remove_claim(&place.project, &from);
+                table.put_claim(place, &to, &claim);
+            }
         }
         // Claims of removed worktrees end with the next change.
         table.claims.retain(|row| {
