@@ -12,7 +12,7 @@ use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{
     Clock, CommandRunner, Coordination, DecisionFolder, Git, NewOperation, NoCommands,
-    NoRepository, PlanFiles, Store, StoreCoordination,
+    NoRepository, NoSignatures, PlanFiles, SignatureTool, Store, StoreCoordination,
 };
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
@@ -37,6 +37,8 @@ pub struct Context<'a> {
     pub git: &'a dyn Git,
     /// The decision files, where decisions travel through git.
     pub decisions: Option<&'a dyn DecisionFolder>,
+    /// Signs decisions and verifies signatures, or [`NoSignatures`].
+    pub signatures: &'a dyn SignatureTool,
     /// What the worktrees of the repository share, or [`StoreCoordination`].
     pub coordination: &'a dyn Coordination,
     /// Runs the commands of evidence, where this edge permits it.
@@ -104,6 +106,12 @@ pub enum Notice {
     DecisionsVanished { first: String, count: usize },
     /// Decisions that came through git and do not count yet.
     DecisionsWaiting { count: usize, is_adopted: bool },
+    /// Decisions that do not count, because they lack a valid signature: the first, and why.
+    DecisionsUnsigned {
+        first: String,
+        why: String,
+        count: usize,
+    },
     /// A file in the decisions folder does not count.
     NotADecision { path: String, why: String },
     /// Claims and ids are not shared with the other worktrees.
@@ -155,6 +163,7 @@ impl<'a> Context<'a> {
             channel,
             git: &NoRepository,
             decisions: None,
+            signatures: &NoSignatures,
             coordination: &StoreCoordination,
             commands: &NoCommands,
             session,
@@ -219,6 +228,12 @@ impl<'a> Context<'a> {
         Self { decisions, ..self }
     }
 
+    /// Signs decisions and verifies signatures with this tool.
+    #[must_use]
+    pub fn with_signatures(self, signatures: &'a dyn SignatureTool) -> Self {
+        Self { signatures, ..self }
+    }
+
     /// Sets what the worktrees of the repository share.
     #[must_use]
     pub fn with_coordination(self, coordination: &'a dyn Coordination) -> Self {
@@ -271,6 +286,7 @@ impl<'a> Context<'a> {
             channel: self.channel,
             git: self.git,
             decisions: self.decisions,
+            signatures: self.signatures,
             coordination: self.coordination,
             commands: self.commands,
             session: self.session.clone(),

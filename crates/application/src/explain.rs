@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
 use crate::locate::{load_ancestors, load_node, load_node_path, reject_extra_words};
 use crate::observe::observe_node;
@@ -96,7 +97,9 @@ fn explain_draft(
     path: String,
 ) -> Result<Explanation, Failure> {
     let mut diff = None;
+    let unsigned = describe_unsigned_approval(ctx, state, node)?;
     let summary = match (&node.approval, node.content.version_hash()) {
+        _ if unsigned.is_some() => unsigned.unwrap_or_default(),
         // The approved text is the present one and still a draft: only the policy can be the
         // reason.
         (Some(approval), Some(version)) if approval.version == version => format!(

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
 use crate::live_sessions::{LiveSessionView, list_other_sessions};
 use crate::observe::observe_plans;
@@ -171,7 +172,12 @@ pub(crate) fn summarise_status(
         attention.push(Attention {
             path,
             status: node.status(),
-            reason: describe_cause(state, node)?,
+            reason: match describe_cause(state, node)? {
+                None if node.status() == Status::Draft => {
+                    describe_unsigned_approval(ctx, state, node)?
+                }
+                cause => cause,
+            },
             next_step,
         });
     }

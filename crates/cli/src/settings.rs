@@ -2,15 +2,17 @@
 //!
 //! The only module that reads environment variables.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use application::Failure;
+use domain::decision::{ALLOWED_SIGNERS_FILE, read_signer_lines};
 use domain::ids::Principal;
 use domain::policy::Policy;
 use domain::profile::{self, Profile};
 use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse_config};
-use store::{ChosenDatabases, ChosenServers};
+use store::{ChosenDatabases, ChosenServers, SigningEnvironment};
 
 use crate::project_file::{CONFIG_FILE, read_config_text};
 
@@ -184,8 +186,27 @@ pub(crate) fn store_database_choice(root: &Path, url: Option<&DatabaseUrl>) -> R
 
 /// Parses `config.toml`; a missing file means default settings.
 pub(crate) fn read_config_file(root: &Path) -> Result<Settings, Failure> {
-    parse_config(CONFIG_FILE, &read_config_text(root)?)
-        .map_err(|problem| settings_failure(&problem))
+    let mut settings = parse_config(CONFIG_FILE, &read_config_text(root)?)
+        .map_err(|problem| settings_failure(&problem))?;
+    settings.policy.signers = read_allowed_signers(root);
+    Ok(settings)
+}
+
+/// Reads the lines of `allowed_signers`. One that cannot be read lists nobody: then no signature
+/// counts.
+fn read_allowed_signers(root: &Path) -> BTreeSet<String> {
+    std::fs::read_to_string(root.join(ALLOWED_SIGNERS_FILE))
+        .map(|text| read_signer_lines(&text))
+        .unwrap_or_default()
+}
+
+/// Returns what the environment says about the user's SSH keys.
+pub(crate) fn signing_environment() -> SigningEnvironment {
+    SigningEnvironment {
+        signing_key: environment_variable("THROUGHLINE_SIGNING_KEY"),
+        agent_socket: environment_variable("SSH_AUTH_SOCK").map(PathBuf::from),
+        home: environment_variable("HOME").map(PathBuf::from),
+    }
 }
 
 /// Rejects settings with paths outside of the project.

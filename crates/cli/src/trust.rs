@@ -69,7 +69,7 @@ pub(crate) fn pending_policy_notice(waiting: &[PolicyChange]) -> Option<String> 
     }
     let changes: Vec<String> = waiting.iter().map(ToString::to_string).collect();
     Some(format!(
-        "config.toml contains a looser policy, which has no effect until a person accepts it ({}); next: tl policy accept, in \
+        "the project's files contain a looser policy, which has no effect until a person accepts it ({}); next: tl policy accept, in \
          your own terminal",
         changes.join(", ")
     ))

@@ -14,7 +14,9 @@ use domain::operation::Channel;
 use domain::ports::{DecisionFolder, HistoryState, Recovery, Snapshot, Store, StoreFault};
 use domain::settings::Storage;
 use domain::trust_policy::PolicyChange;
-use store::{DiskFiles, DiskGit, ProcessRunner, RepositoryCoordination, SystemClock};
+use store::{
+    DiskFiles, DiskGit, ProcessRunner, RepositoryCoordination, SshSignatures, SystemClock,
+};
 
 use crate::caller::Caller;
 use crate::settings;
@@ -190,6 +192,7 @@ impl UseCaseRunner<'_> {
             .unwrap_or_default();
         let (clock, git) = (SystemClock, DiskGit::open(&self.project.root));
         let decisions = self.project.open_decisions(&git);
+        let signatures = SshSignatures::new(&self.project.root, settings::signing_environment());
         let coordination = RepositoryCoordination::open(&git);
         let mut ctx = Context::new(
             store,
@@ -208,6 +211,7 @@ impl UseCaseRunner<'_> {
                 .as_ref()
                 .map(|folder| folder as &dyn DecisionFolder),
         )
+        .with_signatures(&signatures)
         .with_shared_sessions(self.project.settings.git.share_sessions);
         // A shared database or a team server has the claims of all machines.
         if matches!(

@@ -585,6 +585,16 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
                 styled(WARN, "note")
             ));
         }
+        Notice::DecisionsUnsigned { first, why, count } => {
+            let others = match count {
+                1 => String::new(),
+                more => format!(" and {} more", more - 1),
+            };
+            ui.print_message(format_args!(
+                "{}: {first}{others} not counted: {why} (policy.signatures is `required`); next: tl decisions",
+                styled(WARN, "note")
+            ));
+        }
         Notice::NotADecision { path, why } => {
             ui.print_warning(format_args!("`{path}` does not count as a decision: {why}; next: git checkout -- {path}, or delete it"));
         }

@@ -4,6 +4,8 @@
 //! from the declarations here. The variants of the enums that protect a project are ordered from
 //! loose to strict, so that "stricter" is a comparison.
 
+use std::collections::BTreeSet;
+
 use crate::ids::Principal;
 use crate::settings::declaration::{
     list_of, refuse_higher, refuse_looser, setting_enum, setting_table,
@@ -38,6 +40,15 @@ impl ApprovalPolicy {
     #[must_use]
     pub fn accepts_person(self, is_person: bool) -> bool {
         is_person || self == Self::Anyone
+    }
+}
+
+setting_enum! {
+    /// Whether an approval counts only with the signature of its author's SSH key.
+    pub enum SignaturePolicy {
+        #[default]
+        Off = "off",
+        Required = "required",
     }
 }
 
@@ -124,6 +135,11 @@ setting_table! {
             // An agent can set variables; it must not gain the right to approve its own plans.
             env ["THROUGHLINE_APPROVAL"], rule refuse_looser;
 
+        /// Whether an approval that is a file in git counts only with the SSH signature of a person in
+        /// `.throughline/allowed_signers`. Pinned like `approval`: only a person loosens it.
+        signatures: SignaturePolicy = SignaturePolicy::Off,
+            env ["THROUGHLINE_SIGNATURES"], rule refuse_looser;
+
         /// What a changed parent makes stale: all descendants, or only children that rely on a
         /// section that changed.
         cascade: CascadePolicy = CascadePolicy::Deep, env ["THROUGHLINE_CASCADE"];
@@ -173,6 +189,9 @@ setting_table! {
         notes_kept_days: u32 = 0, allowed "a number of days; 0 keeps them for ever";
     }
     fields {
+        /// The lines of `.throughline/allowed_signers` that count.
+        #[serde(skip)]
+        signers: BTreeSet<String>,
         gates: GatePolicy,
         commits: CommitPrefixes,
         review: ReviewPolicy,

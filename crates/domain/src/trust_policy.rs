@@ -12,8 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::decision::ALLOWED_SIGNERS_FILE;
 use crate::policy::{
     ApprovalPolicy, CascadePolicy, ConsistencyPolicy, GateMode, Governance, Policy, ReviewerPolicy,
+    SignaturePolicy,
 };
 use crate::record::Recorded;
 
@@ -35,6 +37,13 @@ pub struct TrustPolicy {
     pub loc_exclude: BTreeSet<String>,
     pub shrink_below_percent: u64,
     pub hook_deadline_ms: u64,
+    // Absent in policies of earlier versions, which had no signatures.
+    #[serde(default)]
+    pub signatures: SignaturePolicy,
+    /// The lines of `allowed_signers` a person accepted. A line counts while the file has it too, so
+    /// a checkout of a branch without it ends nothing for good.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub signers: BTreeSet<String>,
 }
 
 impl Recorded for TrustPolicy {
@@ -74,6 +83,8 @@ impl TrustPolicy {
             loc_exclude: gates.loc_exclude.iter().cloned().collect(),
             shrink_below_percent: gates.shrink_below_percent,
             hook_deadline_ms: policy.hook_deadline_ms,
+            signatures: policy.signatures,
+            signers: policy.signers.clone(),
         }
     }
 
@@ -84,7 +95,10 @@ impl TrustPolicy {
         // The pinned value decides, not the wanted one: otherwise a file could switch the
         // protection off and loosen everything else in the same edit.
         match self.approval {
-            ApprovalPolicy::Human => self.stricter_of_each(wanted),
+            ApprovalPolicy::Human => Self {
+                signers: self.signers.clone(),
+                ..self.stricter_of_each(wanted)
+            },
             ApprovalPolicy::Anyone => wanted.clone(),
         }
     }
@@ -123,6 +137,8 @@ impl TrustPolicy {
             // The longer deadline is stricter: when it passes, the watchdog answers instead of the
             // gates.
             hook_deadline_ms: self.hook_deadline_ms.max(other.hook_deadline_ms),
+            signatures: self.signatures.max(other.signatures),
+            signers: self.signers.intersection(&other.signers).cloned().collect(),
         }
     }
 
@@ -132,11 +148,24 @@ impl TrustPolicy {
         let differing = |((key, before), (_, after)): ((String, String), (String, String))| {
             (before != after).then_some(PolicyChange { key, before, after })
         };
-        self.config_values()
+        let mut changes: Vec<PolicyChange> = self
+            .config_values()
             .into_iter()
             .zip(after.config_values())
             .filter_map(differing)
-            .collect()
+            .collect();
+        // Only new ones: a line that is gone from the file does not count, accepted or not.
+        changes.extend(
+            after
+                .signers
+                .difference(&self.signers)
+                .map(|line| PolicyChange {
+                    key: ALLOWED_SIGNERS_FILE.to_owned(),
+                    before: "not listed".to_owned(),
+                    after: line.clone(),
+                }),
+        );
+        changes
     }
 
     /// Returns every setting with its value, as written in `config.toml`.
@@ -150,6 +179,10 @@ impl TrustPolicy {
         }
         let mut all = vec![
             ("policy.approval".to_owned(), config_value(self.approval)),
+            (
+                "policy.signatures".to_owned(),
+                config_value(self.signatures),
+            ),
             ("policy.cascade".to_owned(), config_value(self.cascade)),
             (
                 "policy.consistency".to_owned(),
@@ -201,6 +234,8 @@ impl TrustPolicy {
     pub fn tighten_policy(&self, policy: &mut Policy) {
         let both = Self::from_policy(policy).stricter_of_each(self);
         policy.approval = both.approval;
+        policy.signatures = both.signatures;
+        policy.signers = both.signers;
         policy.cascade = both.cascade;
         policy.consistency = both.consistency;
         policy.governance = both.governance;
@@ -292,6 +327,37 @@ mod tests {
         let mut policy = wanted;
         held.tighten_policy(&mut policy);
         assert_eq!(TrustPolicy::from_policy(&policy), held);
+    }
+
+    #[test]
+    fn under_human_a_new_signer_waits_and_a_removed_one_is_out_at_once() {
+        let with_signers = |lines: &[&str]| Policy {
+            signatures: SignaturePolicy::Required,
+            signers: lines.iter().map(|line| (*line).to_owned()).collect(),
+            ..human()
+        };
+        let pinned = TrustPolicy::from_policy(&with_signers(&["ann K1", "bob K2"]));
+        let wanted = with_signers(&["ann K1", "mallory K3"]);
+        let declared = TrustPolicy::from_policy(&wanted);
+        let held = pinned.tightened_by(&declared);
+        let changes = held.changes_to(&declared);
+        assert_eq!(changes.len(), 1);
+        assert_eq!(
+            changes[0].to_string(),
+            ".throughline/allowed_signers: not listed → mallory K3"
+        );
+        let mut policy = wanted;
+        held.tighten_policy(&mut policy);
+        assert_eq!(Vec::from_iter(policy.signers), ["ann K1"]);
+        // A branch with the file as it was brings bob back without another acceptance.
+        let mut policy = with_signers(&["ann K1", "bob K2"]);
+        held.tighten_policy(&mut policy);
+        assert_eq!(policy.signers.len(), 2);
+
+        let mut off = with_signers(&["ann K1"]);
+        off.signatures = SignaturePolicy::Off;
+        held.tighten_policy(&mut off);
+        assert_eq!(off.signatures, SignaturePolicy::Required);
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod scan_cache;
 mod secret_files;
 mod secret_purge;
 mod sqlite;
+mod ssh_signatures;
 mod store_dump;
 mod tables;
 mod transaction_readers;
@@ -77,5 +78,6 @@ pub use remote::{FetchOutcome, ServerFault, TeamServer, open_replica_with, quara
 pub use replacement::{ReplacementCause, finish_interrupted_swap, replace_state};
 pub use run_command::ProcessRunner;
 pub use secret_purge::{PurgeOutcome, SecretPlace, purge_secrets, scan_secrets};
+pub use ssh_signatures::{SigningEnvironment, SshSignatures};
 pub use store_dump::{StoreDump, dump_store};
 pub use vectors::{NewVector, VectorFile};

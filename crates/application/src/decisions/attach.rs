@@ -14,6 +14,7 @@ use domain::operation::Verb;
 use domain::ports::{DecisionFolder, NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, record_changed_fact};
 
+use super::sign::{refuse_unsignable, sign_decision};
 use super::{load_decision_key, load_decisions};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
@@ -49,6 +50,7 @@ impl NewDecision {
             present: true,
             trusted: true,
             vanished: false,
+            signature_problem: None,
         }
     }
 }
@@ -61,13 +63,15 @@ pub(crate) fn record_with_decisions(
     tx: &mut dyn Transaction,
     mut operation: NewOperation,
 ) -> Result<OperationId, Failure> {
-    if let Some(folder) = ctx.decisions {
-        attach_decisions(folder, planned, &*tx, &mut operation)?;
+    match ctx.decisions {
+        Some(folder) => attach_decisions(ctx, folder, planned, &*tx, &mut operation)?,
+        None => refuse_unsignable(ctx, &operation)?,
     }
     planned.record_operation(tx, operation)
 }
 
 fn attach_decisions(
+    ctx: &Context<'_>,
     folder: &dyn DecisionFolder,
     planned: &PlannedFiles<'_>,
     tx: &dyn Transaction,
@@ -98,10 +102,11 @@ fn attach_decisions(
                 by: operation.by.clone(),
                 at: operation.at,
                 supersedes,
+                signature: None,
             }
         });
         for decision in verdict.into_iter().chain(progress) {
-            let new = NewDecision::from_decision(decision);
+            let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
             known.push(new.to_known());
             made.push(new);
         }
@@ -253,6 +258,7 @@ fn decide_comments(
                     by: comment.by.clone(),
                     at: comment.at,
                     supersedes: Vec::new(),
+                    signature: None,
                 });
                 comment.decision = Some(new.id.clone());
                 record.key = comment.record_key();
@@ -271,6 +277,7 @@ fn decide_comments(
                     by: operation.by.clone(),
                     at: operation.at,
                     supersedes: vec![of],
+                    signature: None,
                 }));
             }
             _ => {}
@@ -314,6 +321,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
                     by: comment.by.clone(),
                     at: comment.at,
                     supersedes: Vec::new(),
+                    signature: None,
                 });
                 operation.facts.extend(rekey_comment(comment, &new.id));
                 made.push(new);
@@ -399,6 +407,7 @@ fn decide_existing(tx: &dyn Snapshot, node: &Node) -> Result<Vec<NewDecision>, F
             by: domain::ids::Principal::System,
             at: node.updated_at,
             supersedes: Vec::new(),
+            signature: None,
         });
     }
     Ok(made.into_iter().map(NewDecision::from_decision).collect())

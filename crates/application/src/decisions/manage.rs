@@ -43,6 +43,11 @@ pub struct DecisionView {
     pub present: bool,
     /// Whether it counts: made here, or accepted.
     pub trusted: bool,
+    /// Whether it is signed.
+    pub signed: bool,
+    /// Why it does not count, where signatures are required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature_problem: Option<String>,
 }
 
 /// Outcome of [`prune_decisions`].
@@ -100,6 +105,8 @@ fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {
             in_force: in_force.contains(id),
             present: one.present,
             trusted: one.trusted,
+            signed: one.decision.signature.is_some(),
+            signature_problem: one.signature_problem.clone(),
         })
     };
     known.iter().filter_map(view).collect()

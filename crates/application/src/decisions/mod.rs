@@ -7,12 +7,14 @@
 mod attach;
 mod manage;
 mod receive;
+mod sign;
 
 use std::collections::HashMap;
 
 use domain::decision::KnownDecision;
 use domain::ids::NodeId;
 use domain::node::Node;
+use domain::policy::SignaturePolicy;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
 
@@ -23,6 +25,7 @@ pub use self::manage::{
     prune_decisions, restore_decisions,
 };
 pub(crate) use self::receive::{DecisionChanges, find_decision_changes, receive_decisions};
+use crate::context::Context;
 use crate::coordination::load_node_key;
 
 /// Number of nodes from which all decisions are read at once instead of node by node.
@@ -43,6 +46,31 @@ pub(crate) fn load_decisions(
         .into_iter()
         .map(|(key, known)| known.with_id_of_key(&key))
         .collect())
+}
+
+/// Returns why an approval of a node's present text does not count, where it lacks a valid
+/// signature.
+pub(crate) fn describe_unsigned_approval(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<String>, StoreFault> {
+    if ctx.policy.signatures == SignaturePolicy::Off {
+        return Ok(None);
+    }
+    let known = load_decisions(state, &load_decision_key(state, node)?)?;
+    let of_text = known.iter().filter(|one| one.present).find_map(|one| {
+        let approval = one.decision.as_approval()?;
+        let why = one.signature_problem.as_ref()?;
+        (Some(approval.canonical) == node.content.canonical_hash()).then(|| {
+            format!(
+                "{} approved it on {}, but the approval does not count: {why} (policy.signatures is `required`)",
+                approval.by,
+                approval.at.format_local_minute()
+            )
+        })
+    });
+    Ok(of_text)
 }
 
 /// Returns every known decision, by node.

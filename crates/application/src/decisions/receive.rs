@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use domain::comment::Comment;
 use domain::decision::{
     Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, NodeVerdict, Verdict,
-    decisions_in_force, parse_decision_file, stand_on_decisions,
+    check_signature, decisions_in_force, parse_decision_file, signature_basis, stand_on_decisions,
 };
 use domain::fact::Fact;
 use domain::ids::{CanonicalHash, NodeId, OperationId};
@@ -66,7 +66,9 @@ impl DecisionChanges {
         let name = |wanted: bool| -> Vec<String> {
             self.changed
                 .iter()
-                .filter(|(_, after)| after.counts() == wanted && after.trusted)
+                .filter(|(_, after)| {
+                    after.counts() == wanted && after.present == wanted && after.trusted
+                })
                 .filter(|(before, after)| {
                     before.as_ref().is_some_and(KnownDecision::counts) != after.counts()
                 })
@@ -81,15 +83,21 @@ impl DecisionChanges {
                 count_with_noun(rest.len(), "other decision", "other decisions")
             )),
         };
-        let waiting = self
+        let waiting: Vec<String> = self
             .changed
             .iter()
-            .filter(|(before, after)| before.is_none() && after.present && !after.trusted);
-        let waiting: Vec<String> = waiting
+            .filter(|(before, after)| before.is_none() && after.present && !after.trusted)
+            .map(|(_, after)| after.decision.describe_briefly())
+            .collect();
+        let unsigned = self
+            .changed
+            .iter()
+            .filter(|(_, after)| after.trusted && after.signature_problem.is_some())
             .map(|(_, after)| after.decision.describe_briefly())
             .collect();
         let parts = [
             part("received through git, not counted yet", waiting),
+            part("not counted without a valid signature", unsigned),
             part("received through git", name(true)),
             part("gone with the branch", name(false)),
         ];
@@ -109,6 +117,7 @@ pub(crate) fn find_decision_changes(
     let mark = StateMark {
         store: state.store_id()?,
         operation: state.last_operation_id()?,
+        basis: signature_basis(ctx.policy),
     };
     let Some(listing) = folder.list_changed(&mark, thorough)? else {
         return Ok(DecisionChanges::default());
@@ -138,17 +147,23 @@ pub(crate) fn find_decision_changes(
                 present: true,
                 trusted: false,
                 vanished: false,
+                signature_problem: None,
             };
             (None, new)
         }));
     }
-    // Decisions that did not count when they came may do so now: they were pushed meanwhile.
+    // Decisions that did not count when they came may do so now: they were pushed meanwhile. With
+    // another list of signers, or another rule, all are checked again.
+    let is_listed =
+        |one: &KnownDecision| one.id.as_ref().is_some_and(|id| listing.ids.contains(id));
     let waiting = known
         .values()
-        .filter(|one| one.present && !one.trusted)
+        .filter(|one| one.present && is_listed(one))
+        .filter(|one| !one.trusted || !listing.is_basis_same)
         .map(|one| (Some(one.clone()), one.clone()));
     changed.extend(waiting);
     let has_waiting = trust_decisions(ctx, folder, &mut changed)?;
+    check_signatures(ctx, &mut changed);
     changed.retain(|(before, after)| before.as_ref() != Some(after));
     changed.sort_by(|a, b| a.1.id.cmp(&b.1.id));
     Ok(DecisionChanges {
@@ -242,6 +257,26 @@ fn trust_decisions(
         });
     }
     Ok(waiting > 0)
+}
+
+/// Decides which of the present decisions lack a valid signature, where signatures are required.
+fn check_signatures(ctx: &Context<'_>, changed: &mut [(Option<KnownDecision>, KnownDecision)]) {
+    let mut unsigned = Vec::new();
+    for (before, one) in changed.iter_mut().filter(|(_, one)| one.present) {
+        one.signature_problem = check_signature(&one.decision, ctx.policy, ctx.signatures)
+            .map(|problem| problem.to_string());
+        let is_new = before
+            .as_ref()
+            .and_then(|known| known.signature_problem.as_ref())
+            != one.signature_problem.as_ref();
+        if let (true, Some(why)) = (is_new, &one.signature_problem) {
+            unsigned.push((one.decision.describe_briefly(), why.clone()));
+        }
+    }
+    let count = unsigned.len();
+    if let Some((first, why)) = unsigned.into_iter().min() {
+        ctx.push_notice(Notice::DecisionsUnsigned { first, why, count });
+    }
 }
 
 /// Adds the facts of changed decisions to those of the observed files.

@@ -219,6 +219,7 @@ pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
         | Notice::DecisionsWritten { .. }
         | Notice::DecisionsVanished { .. }
         | Notice::DecisionsWaiting { .. }
+        | Notice::DecisionsUnsigned { .. }
         | Notice::NotADecision { .. } => None,
     }
 }

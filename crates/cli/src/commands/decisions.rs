@@ -92,10 +92,16 @@ impl DecisionsArgs {
 }
 
 fn print_decision(app: &App, one: &DecisionView) {
+    let unsigned = one
+        .signature_problem
+        .as_ref()
+        .map(|why| format!(" · not counted: {why}; tl approve {} again", one.path));
     let state = match (one.present, one.trusted, one.in_force) {
         (false, ..) => " · not on this branch",
         (_, false, _) => " · not counted: tl state adopt",
+        _ if unsigned.is_some() => unsigned.as_deref().unwrap_or_default(),
         (.., false) => " · superseded",
+        _ if one.signed => " · signed",
         _ => "",
     };
     let text = one

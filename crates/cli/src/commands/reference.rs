@@ -287,11 +287,16 @@ fn render_configuration_page() -> String {
 }
 
 /// Environment variables that are not settings.
-const OTHER_VARIABLES: [(&str, &str); 5] = [
+const OTHER_VARIABLES: [(&str, &str); 6] = [
     (
         "THROUGHLINE_HOME",
         "The user's state directory (an absolute path), which records the trusted projects. Default: \
          `$XDG_STATE_HOME/throughline`, else `~/.local/state/throughline`.",
+    ),
+    (
+        "THROUGHLINE_SIGNING_KEY",
+        "The SSH key that signs decisions (`policy.signatures`), where git's `user.signingkey` with `gpg.format = ssh` names \
+         none: the path of its public or private file, or `key::` and the public key.",
     ),
     (
         "THROUGHLINE_URL",

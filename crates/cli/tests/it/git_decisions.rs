@@ -7,8 +7,8 @@ use testkit::Project;
 use crate::{binary, finished};
 
 /// A clone of a shared repository, as one person uses it.
-struct Copy {
-    project: Project,
+pub(crate) struct Copy {
+    pub(crate) project: Project,
 }
 
 impl Copy {
@@ -34,22 +34,22 @@ impl Copy {
         (output.code, format!("{}{}", output.stdout, output.stderr))
     }
 
-    fn git(&self, arguments: &[&str]) -> String {
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let (code, said) = self.try_git(arguments);
         assert_eq!(code, 0, "git {arguments:?}: {said}");
         said
     }
 
-    fn commit_all(&self, message: &str) {
+    pub(crate) fn commit_all(&self, message: &str) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
     }
 
-    fn push(&self) {
+    pub(crate) fn push(&self) {
         self.git(&["push", "-q", "origin", "HEAD:main"]);
     }
 
-    fn pull(&self) {
+    pub(crate) fn pull(&self) {
         self.git(&["pull", "-q", "--no-edit", "origin", "main"]);
     }
 
@@ -70,7 +70,7 @@ fn bare_repository(folder: &Path) -> PathBuf {
 }
 
 /// A story in a repository with a remote, act 1 approved and pushed.
-fn shared_story() -> (tempfile::TempDir, Copy) {
+pub(crate) fn shared_story() -> (tempfile::TempDir, Copy) {
     let folder = tempfile::tempdir().expect("a folder");
     let copy = Copy {
         project: Project::empty(binary()),
@@ -109,7 +109,7 @@ fn shared_story() -> (tempfile::TempDir, Copy) {
 }
 
 /// Another person's clone, adopted.
-fn adopted_clone(folder: &Path) -> Copy {
+pub(crate) fn adopted_clone(folder: &Path) -> Copy {
     let copy = unadopted_clone(folder);
     copy.project.ok(&["state", "adopt", "--yes"]);
     copy

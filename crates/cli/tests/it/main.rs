@@ -34,6 +34,7 @@ mod gate;
 mod generation;
 mod git_decisions;
 mod git_laws;
+mod git_signatures;
 mod help;
 mod hook;
 mod hook_approvals;

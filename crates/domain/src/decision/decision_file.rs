@@ -36,13 +36,7 @@ pub enum DecisionFileProblem {
 /// Renders a decision as its file, and returns its id.
 #[must_use]
 pub fn render_decision_file(decision: &Decision) -> (DecisionId, String) {
-    // Plain data with string keys; serialising it cannot fail.
-    let body = serde_json::to_value(decision).unwrap_or_default();
-    let mut body = match body {
-        Value::Object(body) => body,
-        _ => Map::new(),
-    };
-    body.insert("format".to_owned(), Value::from(FORMAT));
+    let mut body = content_of(decision);
     let content = canonical_json(&Value::Object(body.clone()));
     let id = id_of_content(&content);
     body.insert("id".to_owned(), Value::from(id.to_string()));
@@ -52,6 +46,16 @@ pub fn render_decision_file(decision: &Decision) -> (DecisionId, String) {
         serde_json::to_string_pretty(&sort_keys(&Value::Object(body))).unwrap_or_default();
     text.push('\n');
     (id, text)
+}
+
+/// Returns the bytes a signature is over: the content without id, checksum and signature.
+#[must_use]
+pub fn signed_content(decision: &Decision) -> String {
+    let unsigned = Decision {
+        signature: None,
+        ..decision.clone()
+    };
+    canonical_json(&Value::Object(content_of(&unsigned)))
 }
 
 /// Parses a decision file and verifies it against its name.
@@ -86,6 +90,17 @@ pub fn parse_decision_file(id: &DecisionId, text: &str) -> Result<Decision, Deci
     }
     serde_json::from_value(Value::Object(body))
         .map_err(|error| DecisionFileProblem::Unknown(error.to_string()))
+}
+
+/// Returns what the id is computed from.
+fn content_of(decision: &Decision) -> Map<String, Value> {
+    // Plain data with string keys; serialising it cannot fail.
+    let mut body = match serde_json::to_value(decision).unwrap_or_default() {
+        Value::Object(body) => body,
+        _ => Map::new(),
+    };
+    body.insert("format".to_owned(), Value::from(FORMAT));
+    body
 }
 
 fn id_of_content(content: &str) -> DecisionId {
@@ -159,6 +174,7 @@ mod tests {
             by: Principal::Human("ann".to_owned()),
             at: Timestamp::from_millis(at),
             supersedes: Vec::new(),
+            signature: None,
         }
     }
 
@@ -199,6 +215,23 @@ mod tests {
         let lines = checksum_lines(&content).into_iter().map(Value::from);
         body.insert("checksum".to_owned(), Value::Array(lines.collect()));
         assert!(parse_decision_file(&id, &value.to_string()).is_ok());
+    }
+
+    #[test]
+    fn a_signature_changes_the_id_and_not_the_signed_content() {
+        let unsigned = approval("text", 1);
+        let signed = Decision {
+            signature: Some("-----BEGIN SSH SIGNATURE-----\nU1NI".to_owned()),
+            ..unsigned.clone()
+        };
+        let (id, text) = render_decision_file(&signed);
+        assert_eq!(parse_decision_file(&id, &text), Ok(signed.clone()));
+        assert_ne!(render_decision_file(&unsigned).0, id);
+        assert_eq!(signed_content(&signed), signed_content(&unsigned));
+        assert_ne!(
+            signed_content(&signed),
+            signed_content(&approval("text", 2))
+        );
     }
 
     #[test]

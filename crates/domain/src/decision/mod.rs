@@ -4,6 +4,7 @@
 //! union. It names the node by its path, never by a number of this store. A newer decision
 //! supersedes older ones by naming them; nothing is deleted.
 
+mod allowed_signers;
 mod decision_file;
 mod standing;
 
@@ -11,8 +12,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::allowed_signers::{
+    ALLOWED_SIGNERS_FILE, SIGNATURE_NAMESPACE, SignatureProblem, SignerKey, SignerLineProblem,
+    check_signature, check_signer, is_signed_when_made, needs_signature, read_signer_lines,
+    signature_basis,
+};
 pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
+    signed_content,
 };
 pub use self::standing::{
     Aspect, NodeVerdict, StandingDecisions, decide_verdict, decisions_in_force, stand_on_decisions,
@@ -97,6 +104,10 @@ pub struct Decision {
     /// The older decisions about this node that this one replaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<DecisionId>,
+    /// The SSH signature of [`signed_content`], armored. Part of the content the id is computed from:
+    /// two signatures of one decision are two files, and no merge has to choose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// What was decided.
@@ -151,6 +162,7 @@ impl Decision {
             by: approval.by.clone(),
             at: approval.at,
             supersedes,
+            signature: None,
         }
     }
 
@@ -170,6 +182,7 @@ impl Decision {
             by: condemnation.by.clone(),
             at: condemnation.at,
             supersedes,
+            signature: None,
         }
     }
 
@@ -256,6 +269,9 @@ pub struct KnownDecision {
     /// Whether its file went although no other commit was checked out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vanished: bool,
+    /// Why it does not count, where signatures are required.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature_problem: Option<String>,
 }
 
 impl Recorded for KnownDecision {
@@ -288,6 +304,6 @@ impl KnownDecision {
     /// Whether it takes part in deciding a status.
     #[must_use]
     pub fn counts(&self) -> bool {
-        self.present && self.trusted
+        self.present && self.trusted && self.signature_problem.is_none()
     }
 }

@@ -139,6 +139,7 @@ pub fn decide_verdict(
         by: by.clone(),
         at,
         supersedes,
+        signature: None,
     })
 }
 
@@ -246,6 +247,7 @@ mod tests {
             present: true,
             trusted: true,
             vanished: false,
+            signature_problem: None,
         }
     }
 

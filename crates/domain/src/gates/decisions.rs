@@ -1,12 +1,12 @@
-//! `decisions` gate: blocks an agent's tools from writing decision files.
+//! `decisions` gate: blocks an agent's tools from writing decision files and the list of signers.
 
 use super::{FiredGate, Gate, GateVerdict, Objection};
-use crate::decision::DECISIONS_FOLDER;
+use crate::decision::{ALLOWED_SIGNERS_FILE, DECISIONS_FOLDER};
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "decisions",
-    text: "writing into .throughline/decisions by a tool; decide with `tl`",
+    text: "writing into .throughline/decisions or allowed_signers by a tool; decide with `tl`",
     mode: |policy| policy.decisions,
     plan: None,
     work: None,
@@ -21,15 +21,28 @@ pub fn evaluate_decisions(files: &[String], policy: &Policy) -> GateVerdict {
         file.strip_prefix(DECISIONS_FOLDER)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    if let Some(file) = files.iter().find(is_inside) {
-        let objection = Objection::new(
-            format!(
-                "`{file}` is a decision: it is written by the command that decides, never by a tool"
-            ),
-            vec![
-                "ask the person who decides; they approve with `tl approve NODE` or on the dashboard".to_owned(),
-            ],
-        );
+    let is_signers = |file: &&String| *file == ALLOWED_SIGNERS_FILE;
+    if let Some(file) = files
+        .iter()
+        .find(|file| is_inside(file) || is_signers(file))
+    {
+        let objection = if is_signers(&file) {
+            Objection::new(
+                format!("`{file}` says whose approvals count: a person edits it, never a tool"),
+                vec![format!(
+                    "ask the person who decides to edit `{file}` and to run `tl policy accept`"
+                )],
+            )
+        } else {
+            Objection::new(
+                format!(
+                    "`{file}` is a decision: it is written by the command that decides, never by a tool"
+                ),
+                vec![
+                    "ask the person who decides; they approve with `tl approve NODE` or on the dashboard".to_owned(),
+                ],
+            )
+        };
         verdict.record_objection(
             policy.gates.decisions,
             FiredGate {
@@ -55,6 +68,7 @@ mod tests {
         };
         assert!(blocks(".throughline/decisions/ab/x.json"));
         assert!(blocks(".throughline/decisions"));
+        assert!(blocks(".throughline/allowed_signers"));
         assert!(!blocks(".throughline/decisions.md"));
         assert!(!blocks("src/decisions/a.rs"));
     }

@@ -12,6 +12,8 @@ pub struct DecisionListing {
     pub ids: BTreeSet<DecisionId>,
     /// Whether HEAD did not move since the last remembered look.
     pub is_head_unmoved: bool,
+    /// Whether signatures are checked against the same as at the last remembered look.
+    pub is_basis_same: bool,
     /// Identifies this state of the folder, for [`DecisionFolder::remember_look`].
     pub stamp: String,
 }
@@ -21,6 +23,8 @@ pub struct DecisionListing {
 pub struct StateMark {
     pub store: StoreId,
     pub operation: OperationId,
+    /// What signatures are checked against; see [`crate::decision::signature_basis`].
+    pub basis: String,
 }
 
 /// The folder of decision files.

@@ -10,6 +10,7 @@ mod git;
 mod offline_conflicts;
 mod plan_files;
 mod repository_changes;
+mod signature_tool;
 mod snapshot;
 mod store;
 mod token_store;
@@ -31,6 +32,7 @@ pub use plan_files::{
     ScanCacheCheck,
 };
 pub use repository_changes::RepositoryChanges;
+pub use signature_tool::{NoSignatures, SignatureTool, SigningFault};
 pub use snapshot::{ChildName, NodeReader, OperationReader, RecordReader, Snapshot, VersionReader};
 pub use store::{
     HistoryState, NewOperation, Recovery, SHARED_NOTE_PREFIXES, Store, StoreFault, StoreFinding,

@@ -146,6 +146,7 @@ impl DiskDecisions {
             head: lines.next()?,
             index: lines.next()?,
             folders: lines.next()?,
+            basis: lines.next()?,
         };
         // A restored backup is an earlier state of the same store: it may lack what was recorded
         // after that look.
@@ -162,6 +163,7 @@ struct RememberedLook {
     head: String,
     index: String,
     folders: String,
+    basis: String,
 }
 
 impl DecisionFolder for DiskDecisions {
@@ -171,7 +173,10 @@ impl DecisionFolder for DiskDecisions {
         thorough: bool,
     ) -> Result<Option<DecisionListing>, StoreFault> {
         let known = self.read_remembered(state);
-        if let (Some(known), false) = (&known, thorough) {
+        let is_basis_same = known
+            .as_ref()
+            .is_some_and(|known| known.basis == state.basis);
+        if let (Some(known), true, false) = (&known, is_basis_same, thorough) {
             let (now, _) = stamp_path(&self.place.own.join("index"));
             if now == known.index {
                 return Ok(None);
@@ -189,10 +194,11 @@ impl DecisionFolder for DiskDecisions {
             (found.index.as_str(), found.folders.as_str())
         };
         let stamp = format!(
-            "{}\n{}\n{}\n{index}\n{folders}\n",
-            state.store, state.operation, found.head
+            "{}\n{}\n{}\n{index}\n{folders}\n{}\n",
+            state.store, state.operation, found.head, state.basis
         );
         if let Some(known) = &known
+            && is_basis_same
             && known.folders == found.folders
         {
             if known.index != found.index || known.head != found.head {
@@ -203,6 +209,7 @@ impl DecisionFolder for DiskDecisions {
         Ok(Some(DecisionListing {
             ids: self.list_all()?,
             is_head_unmoved,
+            is_basis_same,
             stamp,
         }))
     }

@@ -20,6 +20,7 @@ mod other_branches;
 mod process;
 mod reflog;
 mod repository_paths;
+mod signing_key;
 mod tracked_files;
 mod uncommitted;
 
@@ -36,6 +37,7 @@ pub use changes::GitChanges;
 pub use decision_folder::DiskDecisions;
 use line_count_cache::{CacheLookup, CountStart};
 pub(crate) use repository_paths::{RepositoryPaths, read_first_line};
+pub(crate) use signing_key::read_signing_key_setting;
 
 /// The repository of one project, located on first use. Made anew for every command and request: it
 /// may appear or vanish while a server runs.
