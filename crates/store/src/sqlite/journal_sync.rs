@@ -68,7 +68,7 @@ impl SqliteStore {
         }
         let mut transaction = self.transaction_at(row);
         for entry in &ahead.entries {
-            transaction.apply_recorded(&entry.clone().into())?;
+            transaction.apply_recorded(entry)?;
         }
         if ahead.damage.is_some() {
             self.journal
