@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{Approval, Condemnation};
 use crate::ids::{CanonicalHash, NodeId, OperationId, VersionHash};
+use crate::named_enum::named_enum;
 use crate::status::{StatusInputs, TextState};
 use crate::time::Timestamp;
 
@@ -75,28 +76,30 @@ impl fmt::Display for Status {
     }
 }
 
-/// Work lifecycle of a node.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Progress {
-    #[default]
-    Pending,
-    Active,
-    Complete,
-    Blocked,
+// The database stores the position of a value in this list: new ones are added at its end.
+named_enum! {
+    /// Work lifecycle of a node.
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        Default,
+        PartialEq,
+        Eq,
+        PartialOrd,
+        Ord,
+        Hash,
+        Serialize,
+        Deserialize,
+        JsonSchema,
+    )]
+    pub enum Progress {
+        #[default]
+        Pending = "pending",
+        Active = "active",
+        Complete = "complete",
+        Blocked = "blocked",
+    }
 }
 
 impl Progress {
@@ -116,20 +119,6 @@ impl Progress {
                 _ => return None,
             },
         )
-    }
-
-    /// Every progress value, in the usual order of work.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Active, Self::Complete, Self::Blocked];
-
-    /// Returns the name used in JSON, the database and the terminal.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Active => "active",
-            Self::Complete => "complete",
-            Self::Blocked => "blocked",
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fact::Fact;
 use crate::ids::{NodeId, OperationId, Principal};
+use crate::named_enum::named_enum;
 use crate::time::Timestamp;
 
 /// The interface an operation came through.
@@ -20,110 +21,70 @@ pub enum Channel {
     System,
 }
 
-/// The kind of operation: the use case that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verb {
-    Init,
-    /// Changes of plan files were observed.
-    Observe,
-    /// Texts of a working copy became those of a shared state.
-    Submit,
-    Approve,
-    Revalidate,
-    Invalidate,
-    Progress,
-    Restore,
-    /// A person said which former plan a file is.
-    Move,
-    /// Plans got other ids.
-    Renumber,
-    Repair,
-    Rebuild,
-    Adopt,
-    Undo,
-    /// A person let a step pass a gate.
-    Override,
-    Backup,
-    /// A session changed its focus.
-    Focus,
-    /// A session claimed or released a node.
-    Claim,
-    /// Evidence for a node was defined or run.
-    Evidence,
-    /// A ticket was created or its work level judged.
-    Ticket,
-    /// A git commit advanced the test cycle of a scenario.
-    Commit,
-    /// A session declared its intent.
-    Intent,
-    /// A session recorded its position on the trail.
-    Map,
-    /// A conversation or a session was compacted.
-    Compact,
-    /// Finished branches and old notes were removed.
-    Prune,
-    /// A trail of an older format was imported.
-    Migrate,
-    /// An anchor, a note or a rating was saved.
-    Remember,
-    /// A comment on a plan was added.
-    Comment,
-    /// A plan document was created, changed, frozen or revised.
-    Document,
-    /// A workflow run moved to another step.
-    Flow,
-    Review,
-    /// The tick loop planned or executed a step of the story.
-    Tick,
-    /// A step of a scene's generation.
-    Write,
-    /// The trust policy changed.
-    Policy,
+named_enum! {
+    /// The kind of operation: the use case that made it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Verb {
+        Init = "init",
+        /// Changes of plan files were observed.
+        Observe = "observe",
+        /// Texts of a working copy became those of a shared state.
+        Submit = "submit",
+        Approve = "approve",
+        Revalidate = "revalidate",
+        Invalidate = "invalidate",
+        Progress = "progress",
+        Restore = "restore",
+        /// A person said which former plan a file is.
+        Move = "move",
+        /// Plans got other ids.
+        Renumber = "renumber",
+        Repair = "repair",
+        Rebuild = "rebuild",
+        Adopt = "adopt",
+        Undo = "undo",
+        /// A person let a step pass a gate.
+        Override = "override",
+        Backup = "backup",
+        /// A session changed its focus.
+        Focus = "focus",
+        /// A session claimed or released a node.
+        Claim = "claim",
+        /// Evidence for a node was defined or run.
+        Evidence = "evidence",
+        /// A ticket was created or its work level judged.
+        Ticket = "ticket",
+        /// A git commit advanced the test cycle of a scenario.
+        Commit = "commit",
+        /// A session declared its intent.
+        Intent = "intent",
+        /// A session recorded its position on the trail.
+        Map = "map",
+        /// A conversation or a session was compacted.
+        Compact = "compact",
+        /// Finished branches and old notes were removed.
+        Prune = "prune",
+        /// A trail of an older format was imported.
+        Migrate = "migrate",
+        /// An anchor, a note or a rating was saved.
+        Remember = "remember",
+        /// A comment on a plan was added.
+        Comment = "comment",
+        /// A plan document was created, changed, frozen or revised.
+        Document = "document",
+        /// A workflow run moved to another step.
+        Flow = "flow",
+        Review = "review",
+        /// The tick loop planned or executed a step of the story.
+        Tick = "tick",
+        /// A step of a scene's generation.
+        Write = "write",
+        /// The trust policy changed.
+        Policy = "policy",
+    }
 }
 
 impl Verb {
-    /// Returns the name shown in the log.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Init => "init",
-            Self::Observe => "observe",
-            Self::Submit => "submit",
-            Self::Approve => "approve",
-            Self::Revalidate => "revalidate",
-            Self::Invalidate => "invalidate",
-            Self::Progress => "progress",
-            Self::Restore => "restore",
-            Self::Move => "move",
-            Self::Renumber => "renumber",
-            Self::Repair => "repair",
-            Self::Rebuild => "rebuild",
-            Self::Adopt => "adopt",
-            Self::Undo => "undo",
-            Self::Override => "override",
-            Self::Backup => "backup",
-            Self::Focus => "focus",
-            Self::Claim => "claim",
-            Self::Evidence => "evidence",
-            Self::Ticket => "ticket",
-            Self::Commit => "commit",
-            Self::Intent => "intent",
-            Self::Map => "map",
-            Self::Compact => "compact",
-            Self::Prune => "prune",
-            Self::Migrate => "migrate",
-            Self::Remember => "remember",
-            Self::Comment => "comment",
-            Self::Document => "document",
-            Self::Flow => "flow",
-            Self::Review => "review",
-            Self::Tick => "tick",
-            Self::Write => "write",
-            Self::Policy => "policy",
-        }
-    }
-
     /// Whether a bare `undo` may pick an operation of this kind.
     ///
     /// Observations and rebuilds have to be named by their number: a user who types `undo` does not

@@ -5,31 +5,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum::named_enum;
 pub use crate::policy::CommitPrefixes;
 use crate::record::Recorded;
 use crate::work::history::HistoryMark;
 
-/// A step of the TDD cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cycle {
-    /// A failing test is committed.
-    Red,
-    /// The test passes.
-    Green,
-    /// The code is cleaned up, and the scenario is done.
-    Refactor,
-}
-
-impl Cycle {
-    /// Returns the word people see.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Red => "red",
-            Self::Green => "green",
-            Self::Refactor => "refactor",
-        }
+named_enum! {
+    /// A step of the TDD cycle.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Cycle {
+        /// A failing test is committed.
+        Red = "red",
+        /// The test passes.
+        Green = "green",
+        /// The code is cleaned up, and the scenario is done.
+        Refactor = "refactor",
     }
 }
 

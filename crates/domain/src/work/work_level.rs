@@ -4,33 +4,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum::named_enum;
 use crate::record::Recorded;
 
-/// The size of a piece of work.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum WorkLevel {
-    Patch,
-    Task,
-    Feature,
+named_enum! {
+    /// The size of a piece of work.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum WorkLevel {
+        Patch = "patch",
+        Task = "task",
+        Feature = "feature",
+    }
 }
 
 impl WorkLevel {
-    /// Every level, smallest first.
-    pub const ALL: [Self; 3] = [Self::Patch, Self::Task, Self::Feature];
-
-    /// Returns its name in commands and output.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Patch => "patch",
-            Self::Task => "task",
-            Self::Feature => "feature",
-        }
-    }
-
     /// Parses a level's name, ignoring case.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
