@@ -114,10 +114,7 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
         .location()
         .map(|place| format!(" at {place}"))
         .unwrap_or_default();
-    let ui = Ui {
-        json: false,
-        silent: false,
-    };
+    let ui = Ui::default();
     ui.print_message(format_args!(
         "{}: internal error in Throughline (please report it): {message}{place}",
         styled(BAD, "error")
@@ -137,10 +134,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     if let [_, word] = &*arguments
         && (word == "--version" || word == "-V")
     {
-        let ui = Ui {
-            json: false,
-            silent: false,
-        };
+        let ui = Ui::default();
         ui.print_line(format_args!("tl {}", env!("CARGO_PKG_VERSION")));
         ui::flush_output();
         return ExitCode::Done;
@@ -151,10 +145,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         && !asks_for_help(&arguments)
         && !arguments.iter().any(|argument| argument == "--silent")
     {
-        let ui = Ui {
-            json: false,
-            silent: false,
-        };
+        let ui = Ui::default();
         ui.print_message(notice);
     }
     if let [_, help, all] = &*arguments
@@ -259,11 +250,7 @@ fn report_usage_error(error: &clap::Error, arguments: &[OsString], wants_json: b
         .iter()
         .any(|argument| argument.to_string_lossy().chars().any(is_unprintable))
     {
-        Ui {
-            json: false,
-            silent: false,
-        }
-        .print_message_lines(&error.render().to_string());
+        Ui::default().print_message_lines(&error.render().to_string());
     } else {
         // Help goes to stdout, errors to stderr; a closed pipe is not an error.
         let _ = error.print();

@@ -25,7 +25,7 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 pub(crate) const INFO: Style = AnsiColor::Cyan.on_default();
 
 /// Output mode of a command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ui {
     pub(crate) json: bool,
     pub(crate) silent: bool,

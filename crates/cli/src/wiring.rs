@@ -526,8 +526,7 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
         }
         Notice::NotRecorded { why } => {
             ui.print_warning(format_args!(
-                "plan files changed, but the change cannot be recorded: {}",
-                why
+                "plan files changed, but the change cannot be recorded: {why}"
             ));
         }
         Notice::NoBackup { node, why } => {

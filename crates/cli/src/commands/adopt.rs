@@ -83,9 +83,7 @@ impl AdoptArgs {
             record_event(ctx, Verb::Adopt, "adopt the state of this project")
         })?;
         let view = project.run_on_store(app.ui, &*store, &load_project_status)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             let nodes = count_with_noun(view.nodes, "node", "nodes");
             app.ui.print_success(format_args!(
                 "adopted {nodes}, {} approved",

@@ -82,10 +82,7 @@ impl ApproveArgs {
 /// Shows the plan and asks for confirmation of just this version.
 fn confirm_approval(view: &NodeView, differences: &[CopyDifference]) -> Result<(), Failure> {
     // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
-    let ui = Ui {
-        json: false,
-        silent: false,
-    };
+    let ui = Ui::default();
     show::print_node(ui, view);
     for difference in differences.iter().filter(|one| one.node == view.path) {
         ui.print_message(format_args!(

@@ -33,9 +33,7 @@ impl CheckArgs {
         let mut outcome = app.run(check_state)?;
         // Permissions are checked here and not in the use case, which knows no file modes.
         outcome.add_findings(find_exposed_directories(&app.find_project()?));
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             print_findings(app.ui, &outcome);
         }
         Ok(ExitCode::from_check(outcome.ok))

@@ -29,9 +29,7 @@ impl ClaimArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         if self.list {
             let claims = app.run(list_claims)?;
-            if app.ui.json {
-                app.ui.print_json(&claims);
-            } else {
+            if !app.ui.try_print_json(&claims) {
                 claims
                     .iter()
                     .for_each(|claim| app.ui.print_line(render_claim(claim)));
@@ -48,9 +46,7 @@ impl ClaimArgs {
                 .with_step("tl claim --list"));
         }
         let claim = app.run(|ctx| claim_node(ctx, &self.node))?;
-        if app.ui.json {
-            app.ui.print_json(&claim);
-        } else {
+        if !app.ui.try_print_json(&claim) {
             app.ui.print_line(render_claim(&claim));
             for overlap in &claim.overlaps {
                 app.ui

@@ -58,9 +58,7 @@ impl ConflictsArgs {
             }
             ConflictsCommand::Show(args) => {
                 let conflict = app.run(|ctx| show_conflict(ctx, &args.id))?;
-                if app.ui.json {
-                    app.ui.print_json(&conflict);
-                } else {
+                if !app.ui.try_print_json(&conflict) {
                     print_conflict(app.ui, &conflict);
                     for text in &conflict.texts {
                         app.ui.print_blank_line();
@@ -70,9 +68,7 @@ impl ConflictsArgs {
             }
             ConflictsCommand::Retry(args) => {
                 let outcome = app.run(|ctx| retry_conflict(ctx, &args.id))?;
-                if app.ui.json {
-                    app.ui.print_json(&outcome);
-                } else {
+                if !app.ui.try_print_json(&outcome) {
                     app.ui.print_line(format_args!(
                         "{} {} (operation {})",
                         styled(GOOD, "recorded"),
@@ -83,9 +79,7 @@ impl ConflictsArgs {
             }
             ConflictsCommand::Drop(args) => {
                 let conflict = app.run(|ctx| drop_conflict(ctx, &args.id))?;
-                if app.ui.json {
-                    app.ui.print_json(&conflict);
-                } else {
+                if !app.ui.try_print_json(&conflict) {
                     app.ui.print_line(format_args!(
                         "{} {}",
                         styled(WARN, "dropped"),

@@ -97,9 +97,7 @@ impl EvidenceArgs {
             }
             EvidenceCommand::Show { node } => app.run(|ctx| show_evidence(ctx, &node.node))?,
         };
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             print_evidence(app, &view);
         }
         // A failed run is not an error of ours: it was recorded. The exit code still tells a

@@ -79,9 +79,7 @@ impl FocusArgs {
             },
         };
         let outcome = app.run(|ctx| move_focus(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             print_focus(app, &outcome);
         }
         Ok(ExitCode::Done)

@@ -70,9 +70,7 @@ fn override_next_step(app: &App, words: &[String], reason: &str) -> Result<ExitC
         reason: reason.to_owned(),
     };
     let outcome = app.run(|ctx| override_gate(ctx, &request))?;
-    if app.ui.json {
-        app.ui.print_json(&outcome);
-    } else {
+    if !app.ui.try_print_json(&outcome) {
         let path = &outcome.path;
         app.ui.print_line(format!(
             "the next step on {path} passes the {} gate, once",
@@ -126,9 +124,7 @@ fn print_gate(app: &App, view: &GateModeView) {
 
 fn print_gates(app: &App) -> Result<ExitCode, Failure> {
     let views = gate_views(&app.find_project()?);
-    if app.ui.json {
-        app.ui.print_json(&views);
-    } else {
+    if !app.ui.try_print_json(&views) {
         views.iter().for_each(|view| print_gate(app, view));
     }
     Ok(ExitCode::Done)

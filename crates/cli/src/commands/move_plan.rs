@@ -34,9 +34,7 @@ impl MovePlanArgs {
             now: self.new.clone(),
         };
         let outcome = app.run(|ctx| move_node(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             app.ui.print_success(format_args!(
                 "{} is the former {} ({})",
                 outcome.node.path, outcome.was, outcome.node.status

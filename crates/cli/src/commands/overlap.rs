@@ -19,9 +19,7 @@ pub(crate) struct OverlapArgs {}
 impl OverlapArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(list_overlap)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             print_overlap(app.ui, &view);
         }
         Ok(ExitCode::Done)

@@ -61,9 +61,7 @@ pub(crate) fn print_overview(app: &App) -> Result<ExitCode, Failure> {
             ]),
         },
     };
-    if app.ui.json {
-        app.ui.print_json(&overview);
-    } else {
+    if !app.ui.try_print_json(&overview) {
         print_as_text(app, &overview);
     }
     Ok(ExitCode::Done)

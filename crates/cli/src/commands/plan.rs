@@ -60,9 +60,7 @@ impl PlanArgs {
             under: self.under.clone().or(act),
         };
         let outcome = app.run(|ctx| plan_node(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             app.ui.print_text(&outcome.prompt);
         }
         Ok(ExitCode::Done)

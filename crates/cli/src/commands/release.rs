@@ -28,9 +28,7 @@ impl ReleaseArgs {
             token: self.token,
         };
         let claim = app.run(|ctx| release_node(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&claim);
-        } else {
+        if !app.ui.try_print_json(&claim) {
             app.ui.print_line(format!("{} is released", claim.node));
         }
         Ok(ExitCode::Done)

@@ -40,9 +40,7 @@ impl RenumberArgs {
             dry_run: self.dry_run,
         };
         let outcome = app.run(|ctx| renumber_node(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             print_outcome(app.ui, &outcome);
         }
         Ok(ExitCode::Done)

@@ -103,9 +103,7 @@ impl RepairArgs {
                 .actions
                 .push(format!("removed other users' permissions from {files}"));
         }
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             for action in &outcome.actions {
                 app.ui.print_success(action);
             }

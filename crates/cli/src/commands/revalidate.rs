@@ -100,10 +100,7 @@ fn needs_confirmation(app: &App) -> Result<bool, Failure> {
 /// that were shown.
 fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failure> {
     let view = app.run(|ctx| review_one(ctx, node))?;
-    let ui = Ui {
-        json: false,
-        silent: false,
-    };
+    let ui = Ui::default();
     print_stale(ui, &view);
     // A missing or unreadable file has no version that a decision could be bound to.
     let Some(version) = view.version_hash else {

@@ -21,9 +21,7 @@ pub(crate) struct ShowArgs {
 impl ShowArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| show_node(ctx, &self.node.node))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             print_node(app.ui, &view);
         }
         Ok(ExitCode::Done)

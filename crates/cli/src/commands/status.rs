@@ -22,9 +22,7 @@ impl StatusArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.find_project()?;
         let view = project.run(app.ui, &load_project_status)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             print_status(app.ui, &view);
             submit::print_differences_hint(app.ui, &view.copy_differences);
             if let Some(server) = &project.settings.server.address {
