@@ -266,7 +266,7 @@ def drive(tools, tl, report, only=None):
 
 def one(tools, tl, report, sdk, name, era, transport):
     folder = report.folder("sdk", name, era, transport)
-    human = 'approval = "human"'
+    human = {"approval": "human"}
     for part, policy, asks, steps in (
             ("story", None, True, STORY),
             ("asks", human, True, [("asks", "asked under policy human: decline, cancel, accept")]),

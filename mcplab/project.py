@@ -14,7 +14,7 @@ class Project:
     """A story in a directory, with a home of its own."""
 
     def __init__(self, tl, work, policy=None):
-        self.tl_program, self.work = tl, work
+        self.tl_program, self.work, self.policy = tl, work, policy or {}
         self.directory, self.home = os.path.join(work, "project"), os.path.join(work, "home")
         shutil.rmtree(work, ignore_errors=True)
         for folder in (self.directory, self.home, os.path.join(work, "tmp")):
@@ -24,15 +24,8 @@ class Project:
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.home, "TMPDIR": os.path.join(work, "tmp"),
             "THROUGHLINE_HOME": os.path.join(work, "throughline"), "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
         self.must("init")
-        if policy:
-            self.set_policy(policy)
-
-    def set_policy(self, line):
-        path = os.path.join(self.directory, ".throughline", "config.toml")
-        with open(path, encoding="utf-8") as f:
-            text = f.read()
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text.replace("[policy]\n", "[policy]\n%s\n" % line, 1))
+        for key, value in self.policy.items():
+            self.must("config", "set", "policy." + key, value)
 
     def tl(self, *arguments, timeout=120):
         return subprocess.run([self.tl_program, *arguments], cwd=self.directory, env=self.environment, text=True,
@@ -76,25 +69,32 @@ class Project:
 
     def serve(self, *arguments):
         """`with project.serve() as server`: `tl serve` for as long as it is needed."""
-        return Serving([self.tl_program, "serve", "--port", "0", "--json", *arguments], self.work, cwd=self.directory,
-                       env=self.environment)
+        # Under policy human a dashboard that decides is started by a person, in a terminal.
+        return Serving([self.tl_program, "serve", "--port", "0", "--json", *arguments], self.work,
+                       by_person=self.policy.get("approval") == "human", cwd=self.directory, env=self.environment)
 
 
 class Serving:
     """A server over HTTP that says in its first line where it is."""
 
-    def __init__(self, command, work, **how):
-        self.command, self.work, self.how = command, work, how
-        self.process, self.url, self.token = None, "", None
+    def __init__(self, command, work, by_person=False, **how):
+        self.command, self.work, self.by_person, self.how = command, work, by_person, how
+        self.terminal, self.process, self.url, self.token = (), None, "", None
 
     @property
     def port(self):
         return int(self.url.split(":")[2].split("/")[0])
 
     def __enter__(self):
-        with open(os.path.join(self.work, "serve.stderr"), "ab") as errors:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
-                                            **self.how)
+        if self.by_person:
+            # Both ends stay open as long as the server runs.
+            self.terminal = pty.openpty()
+            self.process = subprocess.Popen(self.command, stdin=self.terminal[1], stdout=subprocess.PIPE,
+                                            stderr=self.terminal[1], start_new_session=True, **self.how)
+        else:
+            with open(os.path.join(self.work, "serve.stderr"), "ab") as errors:
+                self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                                stderr=errors, **self.how)
         ready, _, _ = select.select([self.process.stdout], [], [], 30)
         line = self.process.stdout.readline() if ready else b""
         if not line:
@@ -113,6 +113,8 @@ class Serving:
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
+        for end in self.terminal:
+            os.close(end)
 
 
 def wait_for(condition, seconds=15):
