@@ -4,9 +4,7 @@
 //! applies the size limit of the host.
 
 use domain::briefing::compositor::estimate_tokens;
-use domain::briefing::{
-    self, Attention, Briefing, BriefingLine, ComposedText, LevelSummary, TextBudget,
-};
+use domain::briefing::{self, Attention, Briefing, BriefingLine, LevelSummary, TextBudget};
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -117,13 +115,21 @@ pub fn compose_explained_briefing(
         untrusted: untrusted.as_deref(),
         trail,
     };
-    let composed = compose_for_host(ctx, &briefing, budget);
+    let mut composed = None;
+    let text = compose_for_host(ctx, |characters| {
+        let budget = characters.map_or(budget, |most| budget.with_max_characters(most));
+        let made = briefing::compose_briefing(&briefing, budget);
+        composed.insert(made).text.clone()
+    });
+    let (kept, cut) = composed
+        .map(|made| (made.kept, made.cut))
+        .unwrap_or_default();
     Ok(BriefOutcome {
-        characters: composed.text.chars().count(),
-        tokens: estimate_tokens(&composed.text),
-        text: composed.text,
-        kept: composed.kept,
-        cut: composed.cut,
+        characters: text.chars().count(),
+        tokens: estimate_tokens(&text),
+        text,
+        kept,
+        cut,
     })
 }
 
@@ -166,24 +172,24 @@ fn briefing_budget(ctx: &Context<'_>, asked: Option<usize>) -> TextBudget {
     }
 }
 
-/// Composes the briefing so that it also fits the host's own limit.
-fn compose_for_host(
+/// Composes a text so that it fits the limit of the host that asks; without one, in full.
+///
+/// A host may measure in bytes or UTF-16 units where a budget counts characters, so the text is
+/// composed again with a smaller budget until it fits. Cutting it instead would drop its end, which
+/// may be in the middle of a next step.
+pub(crate) fn compose_for_host(
     ctx: &Context<'_>,
-    briefing: &Briefing<'_>,
-    budget: TextBudget,
-) -> ComposedText {
-    let mut composed = briefing::compose_briefing(briefing, budget);
-    // A host may measure in bytes or UTF-16 units where the budget counts characters, so the text
-    // is composed again with a smaller budget until it fits. Cutting it instead would drop its end,
-    // which may be in the middle of a next step.
+    mut compose: impl FnMut(Option<usize>) -> String,
+) -> String {
+    let mut text = compose(None);
     if let Some(host) = host_of_hook(ctx) {
-        let mut characters = budget.characters.min(host.max_context_size());
-        while host.context_size(&composed.text) > host.max_context_size() {
-            characters = characters * 3 / 4;
-            composed = briefing::compose_briefing(briefing, budget.with_max_characters(characters));
+        let mut budget = host.max_context_size();
+        while host.context_size(&text) > host.max_context_size() && budget > 0 {
+            budget = budget * 3 / 4;
+            text = compose(Some(budget));
         }
     }
-    composed
+    text
 }
 
 /// Returns what a person has to decide before policy and history can be trusted again, for the

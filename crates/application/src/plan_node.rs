@@ -6,13 +6,16 @@ use domain::approval::approval_next_step;
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Node, Status};
 use domain::node_reference::NodeReference;
-use domain::planning_prompt::{Ancestor, PlanningPrompt, ReplacedPlan, compose_planning_prompt};
+use domain::planning_prompt::{
+    Ancestor, ParentExtent, PlanningPrompt, ReplacedPlan, compose_planning_prompt,
+};
 use domain::ports::Snapshot;
 use domain::profile::{Level, Profile, ReadAlias, parent_folder};
 use domain::suggest::nearest_hint;
 use domain::tree::Tree;
 use serde::Serialize;
 
+use crate::brief::compose_for_host;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{LookupError, load_ancestors, resolve_node};
@@ -62,6 +65,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         parent,
     } = locate_target(ctx, &*state, &tree, request)?;
     let prompt = compose_prompt(
+        ctx,
         &*state,
         &tree,
         profile,
@@ -160,12 +164,25 @@ pub(crate) fn locate_target<'a, 't>(
     })
 }
 
+/// Returns the names by which a plan may mention a node below it that may not exist yet.
+pub(crate) fn child_names(level: &Level, path: &str) -> Vec<String> {
+    let alias = path.rsplit('/').next().unwrap_or(path);
+    let digits: String = alias.chars().filter(char::is_ascii_digit).collect();
+    let number = digits.trim_start_matches('0');
+    vec![
+        alias.to_owned(),
+        format!("{} {digits}", level.name),
+        format!("{} {number}", level.name),
+    ]
+}
+
 /// Gathers the inputs of the prompt and composes it.
 #[expect(
     clippy::too_many_arguments,
     reason = "gathers what the prompt is made of, once"
 )]
 fn compose_prompt(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,
     profile: &Profile,
@@ -196,7 +213,7 @@ fn compose_prompt(
         Some(version) => state.load_text(version)?,
         None => None,
     };
-    let prompt = PlanningPrompt {
+    let mut prompt = PlanningPrompt {
         profile,
         level,
         path,
@@ -225,8 +242,15 @@ fn compose_prompt(
             })
             .collect(),
         siblings: list_siblings(tree, parent.map(|parent| parent.id), path),
+        extent: ParentExtent {
+            budget: None,
+            child_names: child_names(level, path),
+        },
     };
-    Ok(compose_planning_prompt(&prompt))
+    Ok(compose_for_host(ctx, |budget| {
+        prompt.extent.budget = budget;
+        compose_planning_prompt(&prompt)
+    }))
 }
 
 /// Returns the paths and titles of the other nodes below the same parent.

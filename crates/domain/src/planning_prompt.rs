@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use crate::plan_digest::digest_plan;
 use crate::profile::{Level, Profile};
 use crate::text::{clean_line, count_with_noun};
 
@@ -23,6 +24,17 @@ pub struct PlanningPrompt<'a> {
     pub ancestors: Vec<Ancestor<'a>>,
     /// Path aliases and titles of the siblings.
     pub siblings: Vec<(String, Option<String>)>,
+    /// How much of the parent's plan is given.
+    pub extent: ParentExtent,
+}
+
+/// How much of a parent's plan is given.
+#[derive(Clone, Debug, Default)]
+pub struct ParentExtent {
+    /// Maximum number of characters; `None` for the whole text.
+    pub budget: Option<usize>,
+    /// Names by which its sections may mention the child: these sections come first.
+    pub child_names: Vec<String>,
 }
 
 /// Consequences of replacing an existing plan.
@@ -74,10 +86,7 @@ pub fn compose_planning_prompt(prompt: &PlanningPrompt<'_>) -> String {
             ),
         );
     }
-    // Only the parent's text is included: it was approved against the plans above it, and all of
-    // them together would fill the context of a deep tree.
     if let Some(parent) = prompt.ancestors.first() {
-        push_parent_block(&mut out, parent, &prompt.ancestors[1..]);
         push_consistency_rules(&mut out, prompt.profile, level, parent.level);
     }
     if !prompt.siblings.is_empty() {
@@ -116,18 +125,29 @@ pub fn compose_planning_prompt(prompt: &PlanningPrompt<'_>) -> String {
             push_line(&mut out, format_args!("- {heading}"));
         }
     }
+    // Last, because it may be long: what comes before it says what to do.
+    // Only the parent's text is included: it was approved against the plans above it, and all of
+    // them together would fill the context of a deep tree.
+    if let Some(parent) = prompt.ancestors.first() {
+        push_parent_block(&mut out, parent, &prompt.ancestors[1..], &prompt.extent);
+    }
     out
 }
 
 /// Renders a parent's plan as context for an agent that plans below it.
 #[must_use]
-pub fn render_parent_context(parent: &Ancestor<'_>) -> String {
+pub fn render_parent_context(parent: &Ancestor<'_>, extent: &ParentExtent) -> String {
     let mut out = String::new();
-    push_parent_block(&mut out, parent, &[]);
+    push_parent_block(&mut out, parent, &[], extent);
     out.trim_start().to_owned()
 }
 
-fn push_parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<'_>]) {
+fn push_parent_block(
+    out: &mut String,
+    parent: &Ancestor<'_>,
+    above: &[Ancestor<'_>],
+    extent: &ParentExtent,
+) {
     push_line(
         out,
         format_args!("\n## Parent context: {} `{}`\n", parent.level, parent.path),
@@ -157,13 +177,29 @@ fn push_parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<
     push_line(out, format_args!("┌──── parent plan {} ────", parent.path));
     // The box ends with the parent's path, and every line inside starts with `│`, so a plan that
     // contains such a box does not close this one.
-    for text_line in parent.text.unwrap_or_default().lines() {
+    let digest = digest_plan(
+        parent.text.unwrap_or_default(),
+        &extent.child_names,
+        extent.budget.unwrap_or(usize::MAX),
+    );
+    for text_line in digest.text.lines() {
         push_line(out, format_args!("│ {}", clean_line(text_line)));
     }
     push_line(
         out,
         format_args!("└──── end of parent plan {} ────", parent.path),
     );
+    if digest.shortened > 0 {
+        let file = parent.file.unwrap_or(parent.path);
+        push_line(
+            out,
+            format_args!(
+                "{} of its {} are shortened here. The whole plan: read `{file}`.",
+                digest.shortened,
+                count_with_noun(digest.sections, "section", "sections")
+            ),
+        );
+    }
 }
 
 fn push_consistency_rules(out: &mut String, profile: &Profile, level: &str, parent_level: &str) {
@@ -180,7 +216,7 @@ fn push_consistency_rules(out: &mut String, profile: &Profile, level: &str, pare
     push_line(
         out,
         format_args!(
-            "\nThe {level} must agree with this {parent_level}{names} and in the order of what happens.\n\
+            "\nThe {level} must agree with its {parent_level}{names} and in the order of what happens.\n\
              What the {level} needs and the {parent_level} does not know goes under a heading `New elements`, each with the reason;\n\
              the author decides whether the {parent_level} changes."
         ),

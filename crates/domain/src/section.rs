@@ -266,6 +266,15 @@ pub fn relied_sections_digest(sections: &[Section], reliance: &Reliance<'_>) -> 
     Digest32::of_bytes(&encoded)
 }
 
+/// Returns for each section whether it mentions a child by one of its names.
+pub(crate) fn mentioned_sections(sections: &[Section], names: &[String]) -> Vec<bool> {
+    let mentioning = headings_that_mention(sections, names);
+    sections
+        .iter()
+        .map(|section| mentioning.contains(section.heading.as_str()))
+        .collect()
+}
+
 /// Returns the headings of the sections that mention a child by one of its names.
 fn headings_that_mention<'s>(sections: &'s [Section], names: &[String]) -> HashSet<&'s str> {
     let lower = |text: &str| text.trim().to_lowercase();

@@ -4,7 +4,7 @@ use domain::duplicate_ids::{describe_duplicate, renumber_command};
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
-use domain::planning_prompt::Ancestor;
+use domain::planning_prompt::{Ancestor, ParentExtent};
 use domain::ports::Snapshot;
 use domain::presence::returned_nodes;
 use domain::session_memory::SessionMemory;
@@ -169,6 +169,7 @@ pub(super) fn parent_plan_context(
             approved_by: approved_by.as_deref(),
             text: Some(&text),
         },
+        &ParentExtent::default(),
     )))
 }
 

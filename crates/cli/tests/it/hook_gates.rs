@@ -981,3 +981,44 @@ fn a_long_parent_is_cut_to_what_the_host_passes_on() {
         "it says so"
     );
 }
+
+#[test]
+fn a_prompt_with_a_very_long_parent_keeps_its_instructions_and_the_section_about_the_node() {
+    let project = story();
+    let filler = "The harbour lies still and nothing is decided yet. ".repeat(35);
+    let mut act = String::from("# Act 1\n\nWill she stay?\n");
+    for chapter in 1..=30 {
+        act.push_str(&format!(
+            "\n## Chapter {chapter}\n\nOf chapter {chapter} this is said. {filler}End of {chapter}.\n"
+        ));
+    }
+    assert!(act.chars().count() > 50_000);
+    project.write(Project::ACT, &act);
+    project.ok(&["approve", "act-1"]);
+    for host in ["claude-code", "codex", "copilot"] {
+        let told = project
+            .session_of(host, "s")
+            .prompt("/plan-chapter 7")
+            .context()
+            .unwrap_or_else(|| panic!("{host} is told nothing"));
+        assert!(
+            told.encode_utf16().count() <= 9_500,
+            "{host}: {}",
+            told.len()
+        );
+        for wanted in [
+            "# Plan chapter `act-1/chapter-07`",
+            "New elements",
+            "### Phase 5",
+            "## Headings of the plan",
+            "│ Will she stay?",
+            "End of 7.",
+            "│ ## Chapter 30",
+            "└──── end of parent plan act-1 ────",
+            "The whole plan: read `acts/act-1/strategic-plan.md`.",
+        ] {
+            assert!(told.contains(wanted), "{host}: no `{wanted}` in {told}");
+        }
+        assert!(!told.contains("cut here"), "{host}: {told}");
+    }
+}

@@ -308,6 +308,7 @@ fn the_parent_block_cannot_be_closed_from_inside() {
                 text: Some(hostile),
             }],
             siblings: Vec::new(),
+            extent: domain::planning_prompt::ParentExtent::default(),
         },
     );
     let inside: Vec<&str> = prompt

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// Fallback reason: Codex lets a call through that is denied without one.
 const FALLBACK_REASON: &str = "blocked by Throughline; `tl status` shows why";
-const TRUNCATED_NOTE: &str = "… cut here; `tl status` shows the rest";
+const TRUNCATED_NOTE: &str = "… cut here: the rest is longer than this host passes on";
 
 /// Our answer to one event.
 pub(crate) struct HostAnswer {

@@ -217,7 +217,7 @@ fn prompts_say_what_the_command_line_says() {
             .prompt(&agent(), "resume", &BTreeMap::new())
             .unwrap()
             .unwrap()
-            .contains("Throughline keeps")
+            .contains("Throughline briefing:")
     );
     assert_eq!(
         surface
