@@ -1,4 +1,4 @@
-//! `tl doc freeze` and `tl doc revise`: a frozen plan document is immutable, whoever tries.
+//! `tl doc freeze` and `tl doc revise`: a frozen plan document is immutable.
 
 use serde_json::{Value, json};
 
