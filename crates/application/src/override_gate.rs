@@ -1,5 +1,6 @@
 //! Override a gate: let the next step on a node pass once, by a person's decision with a reason.
 
+use domain::decision::Verdict;
 use domain::gates;
 use domain::ids::OperationId;
 use domain::operation::Verb;
@@ -7,10 +8,11 @@ use domain::suggest::nearest_hint;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decisions::record_override;
 use crate::failure::Failure;
 use crate::handle_host_event::override_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::with_recorded_node;
+use crate::observe::with_recorded_node_files;
 
 /// Request of [`override_gate`].
 #[derive(Clone, Debug)]
@@ -62,7 +64,7 @@ pub fn override_gate(
     if request.reason.trim().is_empty() {
         return Err(Failure::invalid("an override needs a reason").with_step("--reason \"…\""));
     }
-    with_recorded_node(ctx, &request.node, |tx, id, rest| {
+    with_recorded_node_files(ctx, &request.node, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;
@@ -71,7 +73,12 @@ pub fn override_gate(
             gate.name,
             request.reason.trim()
         );
-        let operation = tx.record_operation(ctx.new_operation(Verb::Override, summary))?;
+        let new = ctx.new_operation(Verb::Override, summary);
+        let what = Verdict::Overridden {
+            gate: gate.name.to_owned(),
+            reason: request.reason.trim().to_owned(),
+        };
+        let operation = record_override(ctx, planned, tx, &node, new, what)?;
         // The permission is a note, consumed by the step that uses it; that it was given, by whom
         // and why, stays in the history.
         tx.save_note(

@@ -14,6 +14,7 @@ use domain::operation::Verb;
 use domain::ports::{DecisionFolder, NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, record_changed_fact};
 
+use super::made_notes::decide_notes;
 use super::sign::{refuse_unsignable, sign_decision};
 use super::{load_decision_key, load_decisions};
 use crate::context::{Context, Notice};
@@ -31,16 +32,22 @@ struct NodeChange {
 }
 
 /// A decision to be recorded, with the fact that carries it.
-struct NewDecision {
+pub(super) struct NewDecision {
     id: DecisionId,
     text: String,
     decision: Decision,
 }
 
 impl NewDecision {
-    fn from_decision(decision: Decision) -> Self {
+    pub(super) fn from_decision(decision: Decision) -> Self {
         let (id, text) = render_decision_file(&decision);
         Self { id, text, decision }
+    }
+
+    /// Returns the fact that records it.
+    pub(super) fn to_fact(&self) -> Option<Fact> {
+        let key = KnownDecision::record_key(&self.decision.node, &self.id);
+        record_changed_fact(&key, None, Some(&self.to_known()))
     }
 
     fn to_known(&self) -> KnownDecision {
@@ -66,6 +73,31 @@ pub(crate) fn record_with_decisions(
     match ctx.decisions {
         Some(folder) => attach_decisions(ctx, folder, planned, &*tx, &mut operation)?,
         None => refuse_unsignable(ctx, &operation)?,
+    }
+    planned.record_operation(tx, operation)
+}
+
+/// Records the override of a gate, with its decision.
+pub(crate) fn record_override(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    tx: &mut dyn Transaction,
+    node: &Node,
+    mut operation: NewOperation,
+    what: Verdict,
+) -> Result<OperationId, Failure> {
+    if let Some(folder) = ctx.decisions {
+        let decision = Decision {
+            node: load_decision_key(&*tx, node)?,
+            what,
+            by: operation.by.clone(),
+            at: operation.at,
+            supersedes: Vec::new(),
+            signature: None,
+        };
+        let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
+        operation.facts.extend(new.to_fact());
+        plan_decision_files(folder, planned, &[new])?;
     }
     planned.record_operation(tx, operation)
 }
@@ -113,17 +145,20 @@ fn attach_decisions(
         facts.extend(align_verdict(tx, operation.verb, &node, &change, &known)?);
     }
     made.extend(decide_comments(tx, operation)?);
-    facts.extend(made.iter().filter_map(|new| {
-        let key = KnownDecision::record_key(&new.decision.node, &new.id);
-        record_changed_fact(&key, None, Some(&new.to_known()))
-    }));
+    made.extend(decide_notes(
+        tx,
+        &operation.by,
+        operation.at,
+        &operation.facts,
+    )?);
+    facts.extend(made.iter().filter_map(NewDecision::to_fact));
     operation.facts.append(&mut facts);
     plan_decision_files(folder, planned, &made)
 }
 
 /// Plans the files. The list of decisions made here is written first: a file without its entry in
 /// it would count as a stranger's.
-fn plan_decision_files(
+pub(super) fn plan_decision_files(
     folder: &dyn DecisionFolder,
     planned: &PlannedFiles<'_>,
     made: &[NewDecision],
@@ -327,10 +362,9 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
                 made.push(new);
             }
         }
-        operation.facts.extend(made.iter().filter_map(|new| {
-            let key = KnownDecision::record_key(&new.decision.node, &new.id);
-            record_changed_fact(&key, None, Some(&new.to_known()))
-        }));
+        operation
+            .facts
+            .extend(made.iter().filter_map(NewDecision::to_fact));
         plan_decision_files(folder, planned, &made)?;
         operation.summary = format!("wrote {} decisions as files", made.len());
         if !made.is_empty() {

@@ -28,7 +28,7 @@ use crate::status_cascade::cascade_statuses;
 pub struct DecisionView {
     pub id: String,
     pub path: String,
-    /// `approved`, `rejected`, `progress`, `commented` or `withdrawn`.
+    /// `approved`, `rejected`, `progress`, `commented`, `noted`, `overridden` or `withdrawn`.
     pub decision: String,
     #[schemars(with = "String")]
     pub by: Principal,
@@ -92,6 +92,10 @@ fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {
             Verdict::Rejected { reason, .. } => ("rejected", Some(reason.clone())),
             Verdict::Progress { progress } => ("progress", Some(progress.to_string())),
             Verdict::Commented { text } => ("commented", Some(text.clone())),
+            Verdict::Noted { text, .. } => ("noted", Some(text.clone())),
+            Verdict::Overridden { gate, reason } => {
+                ("overridden", Some(format!("{gate}: {reason}")))
+            }
             Verdict::Withdrawn { .. } => ("withdrawn", None),
         };
         Some(DecisionView {

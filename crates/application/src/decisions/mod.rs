@@ -5,6 +5,7 @@
 //! computed from its records by `domain::decision`, here and in every other clone alike.
 
 mod attach;
+mod made_notes;
 mod manage;
 mod receive;
 mod sign;
@@ -18,8 +19,9 @@ use domain::policy::SignaturePolicy;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
 
-pub(crate) use self::attach::record_with_decisions;
 pub use self::attach::{lacks_decision_files, write_existing_decisions};
+pub(crate) use self::attach::{record_override, record_with_decisions};
+pub(crate) use self::made_notes::attach_note_decisions;
 pub use self::manage::{
     DecisionView, PruneOutcome, adopt_decisions, adopt_new_project, list_decisions,
     prune_decisions, restore_decisions,

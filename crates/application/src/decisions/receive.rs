@@ -18,6 +18,7 @@ use domain::record::record_changed_fact;
 use domain::text::count_with_noun;
 
 use super::attach::verdict_facts;
+use super::made_notes::note_fact;
 use super::{
     MIN_NODES_TO_READ_ALL, find_node_by_key, load_all_decisions, load_decision_key, load_decisions,
 };
@@ -333,8 +334,28 @@ pub(crate) fn receive_decisions(
         let Some(id) = &one.id else { continue };
         let key = KnownDecision::record_key(&one.decision.node, id);
         facts.extend(record_changed_fact(&key, before.as_ref(), Some(one)));
-        if let Some(node) = affected.get(&one.decision.node) {
-            facts.extend(comment_fact(tx, *node, id, one, operation)?);
+    }
+    for (key, ones) in &changed.0 {
+        let known = changed.known_after(key, load_decisions(tx, key)?);
+        let in_force: BTreeSet<&DecisionId> = decisions_in_force(&known)
+            .into_iter()
+            .filter_map(|one| one.id.as_ref())
+            .collect();
+        // What a withdrawal supersedes ends with its arrival, and holds again when it goes.
+        let touched: BTreeSet<&DecisionId> = ones
+            .iter()
+            .flat_map(|one| one.id.iter().chain(&one.decision.supersedes))
+            .collect();
+        for one in &known {
+            let Some(id) = one.id.as_ref().filter(|id| touched.contains(id)) else {
+                continue;
+            };
+            let holds = in_force.contains(id);
+            if let Some(node) = affected.get(*key) {
+                facts.extend(comment_fact(tx, *node, id, one, holds, operation)?);
+            }
+            let note = note_fact(tx, one, holds, facts)?;
+            facts.extend(note);
         }
     }
     Ok(())
@@ -463,6 +484,7 @@ fn comment_fact(
     node: NodeId,
     id: &DecisionId,
     one: &KnownDecision,
+    holds: bool,
     operation: OperationId,
 ) -> Result<Option<Fact>, Failure> {
     let Verdict::Commented { text } = &one.decision.what else {
@@ -473,7 +495,7 @@ fn comment_fact(
         .into_iter()
         .map(|(_, comment)| comment)
         .find(|comment| comment.decision.as_ref() == Some(id));
-    let wanted = one.counts().then(|| Comment {
+    let wanted = holds.then(|| Comment {
         node,
         operation,
         by: one.decision.by.clone(),

@@ -23,6 +23,7 @@ use serde::Serialize;
 use super::recall_mems::{RecallRequest, empty_query};
 use super::session_change::{SessionChange, open_own_session};
 use crate::context::Context;
+use crate::decisions::attach_note_decisions;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
@@ -330,11 +331,13 @@ pub(super) fn record_note_change(
     ctx: &Context<'_>,
     mut tx: Box<dyn Transaction + '_>,
     session: Option<SessionChange>,
-    facts: Vec<Fact>,
+    mut facts: Vec<Fact>,
     summary: String,
     log: Option<(LogEntryKind, &str, Stamp)>,
 ) -> Result<OperationId, Failure> {
     let planned = PlannedFiles::new(ctx, None);
+    let now = ctx.clock.now();
+    attach_note_decisions(ctx, &planned, &*tx, &ctx.actor, now, &mut facts)?;
     let operation = match (session, log) {
         (Some(mut change), Some((kind, text, stamp))) => {
             change.facts.extend(facts);
@@ -346,7 +349,7 @@ pub(super) fn record_note_change(
         _ => {
             let mut operation = ctx.new_operation(Verb::Remember, summary);
             operation.facts.extend(facts);
-            tx.record_operation(operation)?
+            planned.record_operation(&mut *tx, operation)?
         }
     };
     planned.commit_and_write(ctx, tx)?;

@@ -386,3 +386,113 @@ fn a_plan_and_its_approval_go_and_come_with_their_branch() {
     );
     ann.project.ok(&["check"]);
 }
+
+#[test]
+fn a_pinned_note_travels_with_git_and_so_does_its_removal() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    let pinned = |copy: &Copy| -> Vec<(String, String)> {
+        copy.project.ok(&["status"]);
+        let notes = copy.project.json(&["note", "list"]);
+        let notes = notes.as_array().expect("a list").clone();
+        let text =
+            |note: &serde_json::Value, key: &str| note[key].as_str().unwrap_or_default().to_owned();
+        notes
+            .iter()
+            .filter(|note| note["pinned"] == true)
+            .map(|note| (text(note, "stamp"), text(note, "text")))
+            .collect()
+    };
+    ann.project
+        .ok(&["note", "add", "--pin", "No new dependency"]);
+    ann.project
+        .ok(&["note", "add", "a thought of this machine"]);
+    bob.project.ok(&["note", "add", "--pin", "Tests first"]);
+    for copy in [&ann, &bob] {
+        copy.commit_all("notes");
+    }
+    ann.push();
+    bob.pull();
+    bob.push();
+    ann.pull();
+    // Both were pinned in the same minute of two clones; each clone has both, and no other note.
+    for copy in [&ann, &bob] {
+        let mut texts: Vec<String> = pinned(copy).into_iter().map(|(_, text)| text).collect();
+        texts.sort();
+        assert_eq!(texts, ["No new dependency", "Tests first"]);
+        assert_eq!(copy.status_of_tree(), "");
+    }
+    let notes = bob.project.json(&["note", "list"]).to_string();
+    assert!(!notes.contains("a thought of this machine"), "{notes}");
+
+    let (stamp, _) = pinned(&bob)
+        .into_iter()
+        .find(|(_, text)| text == "No new dependency")
+        .expect("the note of ann");
+    bob.project.ok(&["note", "remove", &stamp]);
+    bob.commit_all("removed");
+    bob.push();
+    ann.pull();
+    let left: Vec<String> = pinned(&ann).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(left, ["Tests first"]);
+}
+
+#[test]
+fn an_override_is_a_decision_that_lets_nothing_pass_elsewhere() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    let words = [
+        "gate",
+        "override",
+        "shrink",
+        "act-1",
+        "--reason",
+        "an outline",
+    ];
+    let done = ann.project.run_as_person("ann", "", &words);
+    assert_eq!(done.code, 0, "{}", done.stdout);
+    ann.commit_all("override");
+    ann.push();
+    bob.pull();
+    let listed = bob.project.ok(&["decisions", "act-1"]).stdout;
+    assert!(
+        listed.contains("overridden by human:ann: shrink: an outline"),
+        "{listed}"
+    );
+    assert_eq!(bob.project.status("act-1"), "approved");
+    // Bob's agent is still blocked.
+    let session = bob.project.session("s");
+    let _ = session.start("startup");
+    bob.project.write(
+        "acts/act-1/strategic-plan.md",
+        format!("# Act one\n\n{}", "The ship leaves.\n".repeat(60)),
+    );
+    let _ = session.read("acts/act-1/strategic-plan.md");
+    let (reply, _) = session.write("acts/act-1/strategic-plan.md", "# Act one\n");
+    assert!(
+        reply.block().is_some_and(|why| why.contains("shrink")),
+        "{reply:?}"
+    );
+}
+
+#[test]
+fn a_comment_that_was_taken_back_is_gone_in_every_clone() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    let comments = |copy: &Copy| -> usize {
+        let list = copy.project.json(&["comment", "act-1"]);
+        list.as_array().expect("a list").len()
+    };
+    let said = ann
+        .project
+        .json(&["comment", "act-1", "-m", "The storm comes too early"]);
+    ann.commit_all("comment");
+    ann.push();
+    bob.pull();
+    assert_eq!(comments(&bob), 1);
+    ann.project.ok(&["undo", &said["operation"].to_string()]);
+    ann.commit_all("no comment");
+    ann.push();
+    bob.pull();
+    assert_eq!((comments(&ann), comments(&bob)), (0, 0));
+}

@@ -30,10 +30,15 @@ use crate::approval::{Approval, Condemnation};
 use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
 use crate::node::{ParentVersion, Progress};
 use crate::record::Recorded;
+use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
 /// The folder of decision files, relative to the project.
 pub const DECISIONS_FOLDER: &str = ".throughline/decisions";
+
+/// The node key of decisions about the project as a whole. No profile has an empty name, so no node
+/// has this key.
+pub const PROJECT_KEY: &str = ":project";
 
 /// Number of hexadecimal digits of an id: 160 bits of the content's SHA-256.
 const ID_DIGITS: usize = 40;
@@ -139,6 +144,17 @@ pub enum Verdict {
     Commented {
         text: String,
     },
+    /// A pinned note, which every briefing repeats; about the project.
+    Noted {
+        stamp: Stamp,
+        text: String,
+    },
+    /// A gate was overridden for one step. A record of who did it and why: it lets nothing pass in
+    /// another clone.
+    Overridden {
+        gate: String,
+        reason: String,
+    },
     /// Takes back what it supersedes. A file of its own, so that a merge does not bring back what
     /// someone took back.
     Withdrawn {
@@ -241,6 +257,8 @@ impl Decision {
             Verdict::Rejected { .. } => "rejection",
             Verdict::Progress { .. } => "progress",
             Verdict::Commented { .. } => "comment",
+            Verdict::Noted { .. } => "pinned note",
+            Verdict::Overridden { .. } => "override",
             Verdict::Withdrawn { .. } => "withdrawal",
         };
         let path = self.node_path();

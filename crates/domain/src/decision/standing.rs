@@ -21,6 +21,8 @@ pub enum Aspect {
     Verdict,
     Progress,
     Comment,
+    Note,
+    Override,
 }
 
 impl Verdict {
@@ -31,6 +33,8 @@ impl Verdict {
             Self::Approved { .. } | Self::Rejected { .. } => Aspect::Verdict,
             Self::Progress { .. } => Aspect::Progress,
             Self::Commented { .. } => Aspect::Comment,
+            Self::Noted { .. } => Aspect::Note,
+            Self::Overridden { .. } => Aspect::Override,
             Self::Withdrawn { aspect } => *aspect,
         }
     }
@@ -75,7 +79,10 @@ pub fn decisions_in_force(known: &[KnownDecision]) -> Vec<&KnownDecision> {
 #[must_use]
 pub fn superseded_by(known: &[KnownDecision], new: &Verdict) -> Vec<DecisionId> {
     let ends = |old: &Verdict| match (new, old) {
-        (Verdict::Commented { .. }, _) => false,
+        // Each stands for itself.
+        (Verdict::Commented { .. } | Verdict::Noted { .. } | Verdict::Overridden { .. }, _) => {
+            false
+        }
         (Verdict::Rejected { text, .. }, Verdict::Approved { text: approved, .. }) => {
             text.is_none_or(|text| text == *approved)
         }
