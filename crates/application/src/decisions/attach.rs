@@ -40,6 +40,8 @@ pub(super) struct NewDecision {
 
 impl NewDecision {
     pub(super) fn from_decision(decision: Decision) -> Self {
+        // A signed one is masked already, and stays as it was signed.
+        let decision = decision.with_masked_texts();
         let (id, text) = render_decision_file(&decision);
         Self { id, text, decision }
     }

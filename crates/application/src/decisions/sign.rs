@@ -19,6 +19,8 @@ pub(super) fn sign_decision(ctx: &Context<'_>, decision: Decision) -> Result<Dec
     if ctx.policy.signatures == SignaturePolicy::Off || !is_signed_when_made(&decision.what) {
         return Ok(decision);
     }
+    // What is signed is what is written.
+    let decision = decision.with_masked_texts();
     let by = &decision.by;
     let key = ctx
         .signatures

@@ -496,3 +496,29 @@ fn a_comment_that_was_taken_back_is_gone_in_every_clone() {
     bob.pull();
     assert_eq!((comments(&ann), comments(&bob)), (0, 0));
 }
+
+/// The folder is committed and shared, so no text that a person wrote may carry a secret into it.
+#[test]
+fn decision_files_hold_no_secrets() {
+    let (_folder, ann) = shared_story();
+    let secret = format!("ghp_{}", "a1b2c3d4e5f6".repeat(3));
+    let said = format!("the token is {secret}");
+    ann.project.ok(&["comment", "act-1", "-m", &said]);
+    ann.project
+        .ok(&["invalidate", "act-1/chapter-02", "--reason", &said]);
+    ann.project.ok(&["note", "add", "--pin", &said]);
+    let mut files = 0;
+    let mut folders = vec![ann.project.root().join(".throughline/decisions")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                files += 1;
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                assert!(!text.contains(&secret), "{text}");
+            }
+        }
+    }
+    assert!(files >= 3, "{files} decision files");
+}

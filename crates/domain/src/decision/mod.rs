@@ -30,6 +30,7 @@ use crate::approval::{Approval, Condemnation};
 use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
 use crate::node::{ParentVersion, Progress};
 use crate::record::Recorded;
+use crate::secrets::mask_secrets;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
@@ -163,6 +164,21 @@ pub enum Verdict {
 }
 
 impl Decision {
+    /// Masks secrets in what people wrote: the file is committed and shared.
+    #[must_use]
+    pub fn with_masked_texts(mut self) -> Self {
+        let mask = |text: &mut String| *text = mask_secrets(text).into_owned();
+        match &mut self.what {
+            Verdict::Approved { warnings, .. } => warnings.iter_mut().for_each(mask),
+            Verdict::Rejected { reason: text, .. }
+            | Verdict::Commented { text }
+            | Verdict::Noted { text, .. }
+            | Verdict::Overridden { reason: text, .. } => mask(text),
+            Verdict::Progress { .. } | Verdict::Withdrawn { .. } => {}
+        }
+        self
+    }
+
     /// Returns the decision that records an approval.
     #[must_use]
     pub fn from_approval(node: String, approval: &Approval, supersedes: Vec<DecisionId>) -> Self {
