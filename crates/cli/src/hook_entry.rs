@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{
-    EventContext, EventOutcome, TouchedPlan, handle_host_event, identifies_session, runs_tl,
-    touched_files, touched_plans,
+    EventContext, EventOutcome, TouchedPlan, handle_host_event, identifies_session, touched_files,
+    touched_plans,
 };
 use application::{Failure, run_for_value};
 use domain::gates::{FiredGate, Objection};
@@ -483,8 +483,7 @@ fn refuse_impersonation(event: &HostEvent, policy: &Policy) -> Option<EventOutco
     let Happening::ToolAboutToRun(call) = &event.happening else {
         return None;
     };
-    if !policy.approval.requires_person() || !typed_command::runs_own_hook(call.command.as_deref()?)
-    {
+    if !policy.approval.requires_person() || !call.shell_line()?.runs_own_hook() {
         return None;
     }
     let block = "Throughline: `tl hook` is run by the host, not by an agent: only a person may approve here, and hooks \
@@ -524,7 +523,7 @@ fn concerns_state(
             documents
                 || works
                 || plans.iter().any(|plan| plan.effect.modifies_file())
-                || runs_tl(call)
+                || call.runs_tl()
         }
         Happening::ToolFinished { call, .. } => {
             // A host without a session start after compaction gets its briefing with the next

@@ -4,13 +4,11 @@
 //! fields.
 
 mod host;
-mod shell_command;
-mod shell_line;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::host::Host;
-pub use self::shell_line::ShellLine;
+pub use crate::shell_line::ShellLine;
 
 /// An event in a host's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,13 +107,35 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// Returns the command line of a shell tool, as the commands it runs.
+    #[must_use]
+    pub fn shell_line(&self) -> Option<ShellLine> {
+        self.command.as_deref().map(ShellLine::parse)
+    }
+
+    /// Whether the call runs `tl`, by command or as an MCP tool.
+    #[must_use]
+    pub fn runs_tl(&self) -> bool {
+        // A line that is not understood may run it: a false hit costs one comparison of notes, a
+        // miss loses the session.
+        let may_run = |line: ShellLine| {
+            line.runs_program("tl")
+                || !line.is_understood
+                    && self
+                        .command
+                        .as_deref()
+                        .is_some_and(|text| text.contains("tl"))
+        };
+        self.shell_line().is_some_and(may_run)
+            || (self.kind == ToolKind::Mcp && self.name.contains("throughline"))
+    }
+
     /// Whether the call runs a command that may write files, other than `tl` itself.
     #[must_use]
     pub fn may_write_by_command(&self) -> bool {
         // `tl` writes through its own rules, so its commands are not held back here.
-        self.command
-            .as_deref()
-            .is_some_and(|command| !shell_command::is_read_only_or_own(command))
+        self.shell_line()
+            .is_some_and(|line| !line.only_reads_or_own())
     }
 
     /// Whether the call may change files it does not name.
@@ -123,8 +143,8 @@ impl ToolCall {
     pub fn may_change_anything(&self) -> bool {
         // A patch passed to a shell names its files, but the rest of the command line may change
         // others. A wrong no would skip a scan and miss a change, so doubt counts as yes.
-        match &self.command {
-            Some(command) => !shell_command::is_read_only(command),
+        match self.shell_line() {
+            Some(line) => !line.only_reads(),
             None => matches!(self.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent),
         }
     }

@@ -50,6 +50,7 @@ pub mod session;
 pub mod session_log;
 pub mod session_memory;
 pub mod settings;
+pub mod shell_line;
 pub mod stamp;
 pub mod status;
 pub mod suggest;

@@ -30,41 +30,9 @@ pub fn parse_typed_command(prompt: &str) -> Option<TypedCommand> {
     Some(TypedCommand::Plan { level, id })
 }
 
-/// Whether a shell command runs `tl hook`. Handles quotes and paths, not every obfuscation.
-#[must_use]
-pub fn runs_own_hook(command: &str) -> bool {
-    // An agent that runs a hook itself could fake the prompt of a person, and so an approval.
-    let words: Vec<&str> = command
-        .split(|c: char| c.is_whitespace() || "'\"`;|&()".contains(c))
-        .collect();
-    words
-        .windows(2)
-        .any(|pair| pair[0].rsplit('/').next() == Some("tl") && pair[1] == "hook")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{TypedCommand, parse_typed_command, runs_own_hook};
-
-    #[test]
-    fn a_hook_is_recognised_in_a_command_line() {
-        for command in [
-            "tl hook claude-code",
-            "echo '{}' | /usr/bin/tl hook codex",
-            "bash -c 'tl hook x'",
-        ] {
-            assert!(runs_own_hook(command), "{command}");
-        }
-        for command in [
-            "tl approve act-1",
-            "ls hooks",
-            "tl host doctor",
-            "git hook run",
-            "title hook",
-        ] {
-            assert!(!runs_own_hook(command), "{command}");
-        }
-    }
+    use super::{TypedCommand, parse_typed_command};
 
     #[test]
     fn only_what_stands_at_the_start_is_a_command() {

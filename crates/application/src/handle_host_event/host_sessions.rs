@@ -5,7 +5,7 @@
 //! host took over each other's focus, claims and intents.
 
 use domain::calling_session::{HostProcess, ProcessIdentity};
-use domain::host_event::{Happening, HostEvent, ToolCall, ToolKind};
+use domain::host_event::{Happening, HostEvent};
 use domain::ports::{Snapshot, Transaction};
 
 use crate::context::Context;
@@ -17,22 +17,9 @@ use crate::failure::Failure;
 pub fn identifies_session(event: &HostEvent) -> bool {
     match &event.happening {
         Happening::SessionStarted { .. } | Happening::SessionEnded => true,
-        Happening::ToolAboutToRun(call) => runs_tl(call),
+        Happening::ToolAboutToRun(call) => call.runs_tl(),
         _ => false,
     }
-}
-
-/// Returns whether a call may run a `tl` command.
-#[must_use]
-pub fn runs_tl(call: &ToolCall) -> bool {
-    // A word anywhere in the line, not the first one: `env A=1 tl`, `bin/tl`, `cd x && tl`. A false
-    // hit costs one comparison of notes, a miss loses the session.
-    let delimited = |text: &str| {
-        text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
-            .any(|word| word == "tl")
-    };
-    call.command.as_deref().is_some_and(delimited)
-        || (call.kind == ToolKind::Mcp && call.name.contains("throughline"))
 }
 
 /// Registers the session in a transaction of its own, unless it is registered already.

@@ -22,7 +22,7 @@ use domain::gates::FiredGate;
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 
-pub use self::host_sessions::{identifies_session, runs_tl};
+pub use self::host_sessions::identifies_session;
 pub(crate) use self::plans::find_recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
 pub(crate) use self::tool_about_to_run::override_key;

@@ -6,9 +6,11 @@ use domain::ids::NodeId;
 use domain::ports::{FileStatResult, Snapshot};
 use domain::session_memory::SessionMemory;
 
-use super::host_sessions::{self, runs_tl};
 use super::plans::{RecordedPlan, TouchedPlan, find_recorded};
-use super::{EventContext, EventOutcome, kept_files, plan_messages, session_events, work_gates};
+use super::{
+    EventContext, EventOutcome, host_sessions, kept_files, plan_messages, session_events,
+    work_gates,
+};
 use crate::claim_node;
 use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
@@ -22,7 +24,7 @@ pub(super) fn handle_tool_about_to_run(
     call: &ToolCall,
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
-    if runs_tl(call) {
+    if call.runs_tl() {
         host_sessions::register_session(ctx, event, surroundings.host_process)?;
     }
     let about_plans = check_plan_gates(ctx, event, surroundings.plans)?;

@@ -407,12 +407,8 @@ pub(super) fn record_finished_call(
 
 /// Returns whether a call may have committed something itself.
 fn may_have_committed(call: &ToolCall) -> bool {
-    match &call.command {
-        // Deliberately broad: a script named `commit` counts, a missed one would leave the commit
-        // without its session.
-        Some(command) => ["git", "commit", "merge", "jj", "gh "]
-            .iter()
-            .any(|word| command.contains(word)),
+    match call.shell_line() {
+        Some(line) => line.may_commit(),
         None => matches!(call.kind, ToolKind::Mcp | ToolKind::Agent),
     }
 }

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::host_event::{ToolCall, ToolKind};
+use crate::shell_line::{ShellCommand, ShellLine};
 
 /// The purpose of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,17 +37,9 @@ const OWN_TOOLS: &[&str] = &[
     "hierarchy_migrate",
 ];
 
-/// Programs that only read.
-const READ_ONLY_PROGRAMS: &[&str] = &[
-    "cat", "head", "tail", "less", "more", "ls", "tree", "wc", "file", "stat", "diff", "cmp", "nl",
-    "bat", "grep", "egrep", "fgrep", "rg", "ag", "find", "fd", "pwd", "echo", "printf", "which",
-    "type", "env", "date", "du", "df", "ps", "jq",
-];
-
-/// Programs that change files.
-const WRITING_PROGRAMS: &[&str] = &[
-    "tee", "mv", "cp", "rm", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch",
-    "truncate", "install", "dd", "rsync", "unzip", "tar",
+/// Programs that only read, beside those known to change nothing.
+const READING_PROGRAMS: &[&str] = &[
+    "ag", "awk", "bat", "env", "fd", "find", "less", "more", "sed",
 ];
 
 /// Git commands that change files or history.
@@ -109,55 +102,41 @@ fn is_own_tool(name: &str) -> bool {
 
 /// Classifies a command line by the strongest use among its programs.
 fn classify_command_line(line: &str) -> ToolUse {
-    let mut uses = Vec::new();
-    // `2>&1` would otherwise be split at the `&`.
-    for part in line.replace(">&", ">").split(['\n', ';', '|', '&']) {
-        let mut words = part
-            .split_whitespace()
-            // Assignments before the program: `RUST_LOG=debug cargo test`.
-            .skip_while(|word| word.contains('=') || *word == "sudo");
-        let Some(program) = words.next() else {
-            continue;
-        };
-        let program = program.rsplit('/').next().unwrap_or(program);
-        // The value of an option may be taken for the verb (`git -C dir commit`); for a hint that
-        // is good enough.
-        let first = words.find(|word| !word.starts_with('-'));
-        uses.push(match program {
-            // Neither a read nor a write; agents put it before almost every command.
-            "cd" => continue,
-            "tl" => ToolUse::Governance,
-            "sed" | "perl" if part.contains(" -i") => ToolUse::Write,
-            "sed" | "awk" => ToolUse::Read,
-            "git" if first.is_some_and(|word| WRITING_GIT_COMMANDS.contains(&word)) => {
-                ToolUse::Write
-            }
-            "git" => ToolUse::Read,
-            _ if WRITING_PROGRAMS.contains(&program) => ToolUse::Write,
-            _ if READ_ONLY_PROGRAMS.contains(&program) => ToolUse::Read,
-            _ => ToolUse::Query,
-        });
-    }
-    if redirects_to_file(line) || uses.contains(&ToolUse::Write) {
-        return ToolUse::Write;
-    }
+    let line = ShellLine::parse(line);
+    let uses: Vec<ToolUse> = line.commands.iter().filter_map(classify_command).collect();
     // Governance first: a line with `tl` in it maps or asks for the position, whatever it is piped
     // into.
-    for strongest in [ToolUse::Governance, ToolUse::Query, ToolUse::Read] {
-        if uses.contains(&strongest) {
-            return strongest;
-        }
-    }
-    ToolUse::Query
+    [
+        ToolUse::Write,
+        ToolUse::Governance,
+        ToolUse::Query,
+        ToolUse::Read,
+    ]
+    .into_iter()
+    .find(|strongest| uses.contains(strongest))
+    .unwrap_or(ToolUse::Query)
 }
 
-/// Whether output is redirected into a file; `2>&1` and `>/dev/null` are not.
-fn redirects_to_file(line: &str) -> bool {
-    line.split('>').skip(1).any(|after| {
-        let target = after.trim_start_matches('>').trim_start();
-        !target.is_empty()
-            && !target.starts_with('&')
-            && !target.starts_with("/dev/null")
-            && !target.starts_with('=')
+/// Classifies one command; `None` for one that is neither a read nor a write.
+fn classify_command(command: &ShellCommand) -> Option<ToolUse> {
+    if !command.writes.is_empty() || command.is_writing_program() {
+        return Some(ToolUse::Write);
+    }
+    let verb = command
+        .arguments()
+        .iter()
+        .find(|word| !word.text.starts_with('-'));
+    Some(match command.program()? {
+        // Agents put it before almost every command.
+        "cd" => return None,
+        "tl" => ToolUse::Governance,
+        "sed" | "perl" if command.edits_in_place() => ToolUse::Write,
+        "git" if verb.is_some_and(|word| WRITING_GIT_COMMANDS.contains(&word.text.as_str())) => {
+            ToolUse::Write
+        }
+        "git" => ToolUse::Read,
+        program if READING_PROGRAMS.contains(&program) => ToolUse::Read,
+        _ if command.only_reads() => ToolUse::Read,
+        _ => ToolUse::Query,
     })
 }
