@@ -381,15 +381,22 @@ impl Session<'_> {
     /// Runs a command line with Claude Code's tool; returns what was answered after it.
     ///
     /// # Panics
-    /// When the hook does not let it: what a shell does is judged afterwards.
+    /// When the hook blocks it, or it fails.
     #[must_use]
     pub fn shell(&self, command: &str) -> Answer {
         let input = json!({ "command": command, "description": "run a command" });
         let before = self.before("Bash", &input);
-        assert!(
-            before.is_silent(),
-            "a shell command is not stopped: {before:?}"
-        );
+        assert!(before.block().is_none(), "{command}: {before:?}");
+        self.shell_unasked(command)
+    }
+
+    /// Runs a command line without the hook before it; returns what was answered after it.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[must_use]
+    pub fn shell_unasked(&self, command: &str) -> Answer {
+        let input = json!({ "command": command, "description": "run a command" });
         let succeeded = self.project.shell(command);
         assert!(succeeded, "{command}");
         self.after("Bash", &input)

@@ -41,10 +41,21 @@ pub fn touched_plans<'p>(
         .iter()
         .filter_map(|touch| plan_at(&touch.path, &touch.effect))
         .collect();
-    // A host without a read tool reads with the shell (`cat`), so a file that a command names
-    // counts as read; otherwise `read-before-write` would block every later edit.
-    if call.command.is_some() {
-        found.extend(path_like_words(call).filter_map(|word| plan_at(word, &FileEffect::Read)));
+    if let Some(line) = call.shell_line() {
+        let written = line.written_files();
+        found.extend(
+            written
+                .iter()
+                .filter_map(|(path, effect)| plan_at(path, effect)),
+        );
+        // A host without a read tool reads with the shell (`cat`), so a file that a command names
+        // counts as read; otherwise `read-before-write` would block every later edit.
+        let is_written = |word: &str| written.iter().any(|(path, _)| *path == word);
+        found.extend(
+            path_like_words(call)
+                .filter(|word| !is_written(word))
+                .filter_map(|word| plan_at(word, &FileEffect::Read)),
+        );
     }
     found
 }
@@ -59,13 +70,16 @@ pub fn touched_files(
     let Some(call) = event.happening.tool_call() else {
         return Vec::new();
     };
-    let directory = event.directory.as_deref();
-    let changed = call
+    let line = call.shell_line().unwrap_or_default();
+    let by_command = line.written_files().into_iter();
+    let by_tool = call
         .touches
         .iter()
-        .filter(|touch| touch.effect.modifies_file());
-    changed
-        .filter_map(|touch| files.resolve_path(directory, &touch.path))
+        .map(|touch| (touch.path.as_str(), touch.effect.clone()));
+    by_tool
+        .chain(by_command)
+        .filter(|(_, effect)| effect.modifies_file())
+        .filter_map(|(path, _)| files.resolve_path(event.directory.as_deref(), path))
         .filter(|file| locate_plan(profiles, file).is_none())
         .collect()
 }

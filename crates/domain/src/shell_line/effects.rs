@@ -5,6 +5,15 @@
 //! anything. A wrong "may change" costs time; a wrong "only reads" would miss a change.
 
 use super::{ShellCommand, ShellLine, Word};
+use crate::host_event::FileEffect;
+
+/// The effect of a command that replaces a file by a text the line does not tell.
+const REPLACED: FileEffect = FileEffect::Write { text: None };
+/// The effect of a command that changes parts of a file.
+const CHANGED: FileEffect = FileEffect::Edit {
+    removed: 0,
+    added: 0,
+};
 
 /// Programs that never write a file, whatever their arguments.
 const READ_ONLY_PROGRAMS: &[&str] = &[
@@ -145,16 +154,21 @@ impl ShellLine {
         !self.is_understood || self.commands.iter().any(ShellCommand::may_commit)
     }
 
-    /// Returns the files that the line plainly writes or deletes.
+    /// Returns the files that the line plainly writes or deletes, with the effect on them.
     #[must_use]
-    pub fn written_files(&self) -> Vec<&str> {
-        let words = self
-            .commands
-            .iter()
-            .flat_map(|command| command.writes.iter().chain(command.written_arguments()));
-        words
-            .filter(|word| word.is_literal && !word.text.is_empty())
-            .map(|word| word.text.as_str())
+    pub fn written_files(&self) -> Vec<(&str, FileEffect)> {
+        let mut found = Vec::new();
+        for command in &self.commands {
+            let redirected = command.writes.iter().map(|write| {
+                let effect = if write.appends { CHANGED } else { REPLACED };
+                (&write.target, effect)
+            });
+            found.extend(redirected.chain(command.written_arguments()));
+        }
+        found.retain(|(word, _)| word.is_literal && !word.text.is_empty());
+        found
+            .into_iter()
+            .map(|(word, effect)| (word.text.as_str(), effect))
             .collect()
     }
 }
@@ -254,18 +268,23 @@ impl ShellCommand {
         }
     }
 
-    /// Returns the arguments that name a written or deleted file.
-    fn written_arguments(&self) -> Vec<&Word> {
-        let operands = || self.operands().collect::<Vec<_>>();
-        match self.program() {
-            Some("tee" | "touch" | "rm" | "truncate" | "unlink") => operands(),
-            Some("cp" | "mv" | "install" | "ln") => match operands().as_slice() {
-                [.., last] if self.operands().count() > 1 => vec![*last],
-                _ => Vec::new(),
-            },
-            Some("sed" | "perl") if self.edits_in_place() => self.edited_files(),
-            _ => Vec::new(),
-        }
+    /// Returns the arguments that name a written or deleted file, with the effect on it.
+    fn written_arguments(&self) -> Vec<(&Word, FileEffect)> {
+        let operands: Vec<&Word> = self.operands().collect();
+        let has_option = |option: &str| self.arguments().iter().any(|word| asks_for(word, option));
+        let (files, effect) = match (self.program(), operands.as_slice()) {
+            (Some("rm" | "unlink"), _) => (operands, FileEffect::Delete),
+            (Some("tee"), _) if has_option("-a") || has_option("--append") => (operands, CHANGED),
+            (Some("tee"), _) => (operands, REPLACED),
+            (Some("touch" | "truncate"), _) => (operands, CHANGED),
+            (Some("cp" | "mv" | "install"), [_, .., last]) => (vec![*last], REPLACED),
+            (Some("sed" | "perl"), _) if self.edits_in_place() => (self.edited_files(), CHANGED),
+            _ => return Vec::new(),
+        };
+        files
+            .into_iter()
+            .map(|word| (word, effect.clone()))
+            .collect()
     }
 
     /// Returns the files of `sed -i` or `perl -i`: the operands that are not the script.
@@ -351,6 +370,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::ShellLine;
+    use crate::host_event::FileEffect;
 
     fn only_reads(line: &str) -> bool {
         ShellLine::parse(line).only_reads()
@@ -483,20 +503,27 @@ mod tests {
 
     #[test]
     fn the_files_a_line_plainly_writes() {
-        for (line, expected) in [
+        let (replaced, changed, deleted) = (super::REPLACED, super::CHANGED, FileEffect::Delete);
+        for (line, files, effect) in [
             (
                 "cat > plans/act-1.md <<'EOF'\n# Act\nEOF",
                 &["plans/act-1.md"][..],
+                &replaced,
             ),
-            ("echo x | tee -a a.md b.md", &["a.md", "b.md"]),
-            ("cp a b c/", &["c/"]),
-            ("mv a b", &["b"]),
-            ("sed -i 's/a/b/' x.md y.md", &["x.md", "y.md"]),
-            ("sed -i -e 's/a/b/' x.md", &["x.md"]),
-            ("rm -f a", &["a"]),
-            ("echo x > $F", &[]),
-            ("ls", &[]),
+            ("echo x >> a.md", &["a.md"], &changed),
+            ("echo x | tee -a a.md b.md", &["a.md", "b.md"], &changed),
+            ("echo x | sudo tee a.md", &["a.md"], &replaced),
+            ("cp a b c/", &["c/"], &replaced),
+            ("mv a b", &["b"], &replaced),
+            ("sed -i 's/a/b/' x.md y.md", &["x.md", "y.md"], &changed),
+            ("sed -i -e 's/a/b/' x.md", &["x.md"], &changed),
+            ("perl -pi -e 's/a/b/' x.md", &["x.md"], &changed),
+            ("bash -c 'rm -f a'", &["a"], &deleted),
+            ("echo x > $F", &[], &replaced),
+            ("echo 'x > a.md'", &[], &replaced),
+            ("ls", &[], &replaced),
         ] {
+            let expected: Vec<_> = files.iter().map(|file| (*file, effect.clone())).collect();
             assert_eq!(ShellLine::parse(line).written_files(), expected, "{line}");
         }
     }

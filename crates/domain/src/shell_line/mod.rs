@@ -26,7 +26,14 @@ pub struct ShellCommand {
     /// Whether variables are set for it: `PAGER=x git log`.
     pub has_assignments: bool,
     /// Files its output is redirected to.
-    pub writes: Vec<Word>,
+    pub writes: Vec<Redirection>,
+}
+
+/// A file that output is redirected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirection {
+    pub target: Word,
+    pub appends: bool,
 }
 
 /// A word after quotes are removed.
@@ -186,7 +193,7 @@ mod tests {
                 .commands
                 .iter()
                 .flat_map(|command| &command.writes)
-                .map(|word| word.text.as_str())
+                .map(|write| write.target.text.as_str())
                 .collect();
             assert_eq!(found, expected, "{line}");
         }

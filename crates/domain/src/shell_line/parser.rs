@@ -1,6 +1,6 @@
 //! Splits a line into commands and words.
 
-use super::{ShellCommand, ShellLine, Word, wrappers};
+use super::{Redirection, ShellCommand, ShellLine, Word, wrappers};
 
 /// Maximum depth of substitutions and started shells.
 const MAX_DEPTH: usize = 8;
@@ -170,7 +170,8 @@ impl Parser {
                 return;
             }
         }
-        let _ = self.take_operator(">") || self.take_operator("|");
+        let appends = self.take_operator(">");
+        let _ = self.take_operator("|");
         let is_descriptor = self.take_operator("&");
         let target = self.read_word();
         let is_number = target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
@@ -179,7 +180,7 @@ impl Parser {
             "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
         );
         if !(is_descriptor && is_number || is_device) {
-            self.command.writes.push(target);
+            self.command.writes.push(Redirection { target, appends });
         }
     }
 
