@@ -20,6 +20,7 @@ mod presence_facts;
 mod scan;
 mod scan_summary;
 mod session_position;
+mod session_state;
 mod status_cascade;
 mod ticket_ids;
 mod transitions;

@@ -32,9 +32,8 @@ use crate::locate::{
 };
 use crate::observe::with_observed;
 use crate::scan::ScanScope;
-use crate::session_position::{
-    SHARED_FOCUS, head_commit, load_focus, load_position, load_work_memory, save_work_memory,
-};
+use crate::session_position::{SHARED_FOCUS, head_commit, load_focus, load_position};
+use crate::session_state::update_session_state;
 use crate::where_am_i::{WhereView, build_where_view};
 
 /// A move of the focus.
@@ -286,9 +285,9 @@ fn load_ticket_context(
     if !matches!(ctx.actor, Principal::Human(_)) {
         let phase = ticket.phase().unwrap_or_default().to_owned();
         let id = ticket.node.id;
-        let mut memory = load_work_memory(&*tx, &ctx.session)?;
-        memory.guided.insert(id, phase);
-        save_work_memory(ctx, tx, &memory)?;
+        update_session_state(ctx, tx, |session| {
+            session.work.guided.insert(id, phase);
+        })?;
     }
     Ok((assessed, Some(text)))
 }

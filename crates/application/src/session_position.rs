@@ -4,11 +4,10 @@
 
 use domain::ids::NodeId;
 use domain::node::{Content, Node, Progress};
-use domain::ports::{GitHead, Snapshot, Transaction};
+use domain::ports::{GitHead, Snapshot};
 use domain::presence::AbsentNode;
 use domain::profile::{Profile, WorkPhase};
 use domain::record;
-use domain::session_memory::WorkMemory;
 use domain::work::focus::Focus;
 use domain::work::guides;
 use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
@@ -392,30 +391,6 @@ pub(crate) fn read_guide(ctx: &Context<'_>, phase: &WorkPhase) -> Option<String>
         domain::ports::FileReadResult::Text { text, .. } if !text.trim().is_empty() => Some(text),
         _ => guides::find_built_in_guide(&phase.guide).map(str::to_owned),
     }
-}
-
-/// Loads the work memory of a session.
-pub(crate) fn load_work_memory(state: &dyn Snapshot, session: &str) -> Result<WorkMemory, Failure> {
-    let note = state.load_note(&WorkMemory::note_key(session))?;
-    // A note written by another version of this program may not parse. It is treated as lost: the
-    // agent is then given its context once more, which does no harm.
-    Ok(note
-        .and_then(|body| serde_json::from_str(&body).ok())
-        .unwrap_or_default())
-}
-
-/// Saves the work memory of this session.
-pub(crate) fn save_work_memory(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    memory: &WorkMemory,
-) -> Result<(), Failure> {
-    let body = serde_json::to_string(memory).unwrap_or_default();
-    Ok(tx.save_note(
-        &WorkMemory::note_key(&ctx.session),
-        Some(&body),
-        ctx.clock.now(),
-    )?)
 }
 
 /// Returns the commit of HEAD, if there is one.

@@ -5,7 +5,7 @@
 
 use domain::host_event::{Host, ToolCall};
 use domain::ports::{ChangedLines, GitHead, Snapshot, Transaction};
-use domain::session_memory::WorkMemory;
+use domain::session_state::WorkState;
 use domain::work::uncommitted::{
     AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines, is_excluded,
     replace_file_counts, with_other_halves,
@@ -69,13 +69,13 @@ pub(crate) fn count_session_lines(
 pub(crate) fn load_uncommitted(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    memory: &mut WorkMemory,
+    work: &mut WorkState,
     head: Option<&str>,
 ) -> Option<Uncommitted> {
-    if let Some(noted) = memory
+    if let Some(noted) = work
         .uncommitted
         .as_ref()
-        .filter(|_| memory.head.as_deref() == head && head.is_some())
+        .filter(|_| work.head.as_deref() == head && head.is_some())
     {
         let found = count_session_lines(ctx, &load_authors(ctx, state), noted);
         // A noted count above the limit is verified, because a block on outdated numbers cannot be
@@ -89,8 +89,8 @@ pub(crate) fn load_uncommitted(
     let found = changed
         .as_ref()
         .map(|changed| count_session_lines(ctx, &load_authors(ctx, state), changed));
-    memory.uncommitted = changed;
-    memory.head = head.map(str::to_owned);
+    work.uncommitted = changed;
+    work.head = head.map(str::to_owned);
     found
 }
 
@@ -98,20 +98,20 @@ pub(crate) fn load_uncommitted(
 /// that may have changed anything, or a commit, the next edit counts everything.
 pub(crate) fn recount_after_call(
     ctx: &Context<'_>,
-    memory: &mut WorkMemory,
+    work: &mut WorkState,
     head: Option<String>,
     call: &ToolCall,
     files: &[String],
 ) {
-    let moved = memory.head != head;
+    let moved = work.head != head;
     // Unknown is better than a wrong number during a merge or rebase: the next edit counts again.
     let is_countable = ctx.git.operation_in_progress().is_none() && head.is_some();
-    memory.head = head;
-    memory.uncommitted = memory
+    work.head = head;
+    work.uncommitted = work
         .uncommitted
         .take()
         .filter(|_| is_countable && !moved && !call.may_change_anything());
-    if let Some(known) = &mut memory.uncommitted
+    if let Some(known) = &mut work.uncommitted
         && !files.is_empty()
     {
         let paths = with_other_halves(known, files);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use domain::ids::NodeId;
 use domain::node::Node;
 use domain::ports::Snapshot;
-use domain::session_memory::WorkMemory;
+use domain::session_state::WorkState;
 use domain::work::focus::RootFocus;
 use domain::work::tdd::{Cycle, parse_commit_step};
 use domain::work::uncommitted::Uncommitted;
@@ -24,8 +24,8 @@ use crate::observe::observe_then_read;
 use crate::scan::ScanScope;
 use crate::session_position::{
     SessionPosition, Ticket, has_work_phases, head_commit, load_focus, load_position, load_ticket,
-    load_work_memory,
 };
+use crate::session_state::load_session_state;
 use crate::uncommitted::count_uncommitted;
 
 /// Position of a session, with the field names known to the hosts' scripts.
@@ -194,7 +194,7 @@ pub(crate) fn build_where_view(
     state: &dyn Snapshot,
 ) -> Result<WhereView, Failure> {
     let place = load_position(ctx, state)?;
-    let memory = load_work_memory(state, &ctx.session)?;
+    let memory = load_session_state(state, &ctx.session)?.work;
     // Counting lines may need a `git` process (15 ms), so it is left out where no profile has the
     // gate.
     let counts = ctx.profiles.iter().any(|profile| profile.has_gate("loc"));
@@ -475,7 +475,7 @@ pub(crate) fn render_status_line(
 fn find_open_gate(
     ctx: &Context<'_>,
     place: &SessionPosition,
-    memory: &WorkMemory,
+    memory: &WorkState,
     uncommitted: Option<&Uncommitted>,
 ) -> Option<GateView> {
     // First, because it blocks every edit; the other two end as soon as the agent has read the

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host_event::ShellLine;
 use crate::ids::Digest32;
-use crate::session_memory::NOTE_KEY_PREFIX;
+use crate::session_state::NOTE_KEY_PREFIX;
 
 /// Maximum number of remembered calls per session; more do not run at the same time.
 const MAX_CALLS_PER_SESSION: usize = 16;

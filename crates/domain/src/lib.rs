@@ -48,7 +48,7 @@ pub mod secrets;
 pub mod section;
 pub mod session;
 pub mod session_log;
-pub mod session_memory;
+pub mod session_state;
 pub mod settings;
 pub mod shell_line;
 pub mod stamp;

@@ -7,7 +7,7 @@ use domain::node::{Content, Node, Status};
 use domain::planning_prompt::{Ancestor, ParentExtent};
 use domain::ports::Snapshot;
 use domain::presence::returned_nodes;
-use domain::session_memory::SessionMemory;
+use domain::session_state::Conversation;
 use domain::text::count_with_noun;
 
 use crate::approve::collect_warnings;
@@ -25,7 +25,7 @@ pub(super) fn describe_operations(
     state: &dyn Snapshot,
     operations: &[OperationId],
     touched: &[NodeId],
-    memory: &mut SessionMemory,
+    memory: &mut Conversation,
 ) -> Result<Option<String>, Failure> {
     let mut lines = Vec::new();
     for id in operations {
@@ -143,7 +143,7 @@ fn describe_changed_plan(
 /// Returns the parent's plan, unless the session has already read it or been given it.
 pub(super) fn parent_plan_context(
     state: &dyn Snapshot,
-    memory: &SessionMemory,
+    memory: &Conversation,
     parent: &Node,
 ) -> Result<Option<String>, Failure> {
     let Some(version) = parent.content.version_hash() else {

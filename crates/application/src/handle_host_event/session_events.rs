@@ -2,7 +2,7 @@
 
 use domain::host_event::{HostEvent, StartSource};
 use domain::ports::{Snapshot, Transaction};
-use domain::session_memory::{NOTE_KEY_PREFIX, RETENTION_MS, SessionMemory};
+use domain::session_state::{Conversation, NOTE_KEY_PREFIX, RETENTION_MS};
 use domain::time::Timestamp;
 
 use super::{EventContext, EventOutcome, host_sessions, plan_messages, signals, work_gates};
@@ -12,46 +12,36 @@ use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
 use crate::observe::observe_then_read;
 use crate::scan::ScanScope;
+use crate::session_state::{load_session_state, update_session_state};
 
-/// Loads the memory of the event's session.
+/// Loads what the event's conversation knows.
 pub(super) fn load_memory(
     state: &dyn Snapshot,
     event: &HostEvent,
-) -> Result<SessionMemory, Failure> {
-    let note = state.load_note(&SessionMemory::note_key(event.host, &event.session))?;
-    // A note that another version wrote counts as lost. The session then reads its plans again,
-    // which is cheaper than an error that stops the agent.
-    Ok(note
-        .and_then(|body| serde_json::from_str(&body).ok())
-        .unwrap_or_default())
+) -> Result<Conversation, Failure> {
+    Ok(load_session_state(state, &event.session)?.conversation)
 }
 
-/// Stores the session memory.
+/// Stores what the conversation knows.
 pub(super) fn store_memory(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    event: &HostEvent,
-    memory: &SessionMemory,
+    memory: &Conversation,
 ) -> Result<(), Failure> {
-    let body = serde_json::to_string(memory).unwrap_or_default();
-    Ok(tx.save_note(
-        &SessionMemory::note_key(event.host, &event.session),
-        Some(&body),
-        ctx.clock.now(),
-    )?)
+    update_session_state(ctx, tx, |session| session.conversation.clone_from(memory))
 }
 
 /// Updates the session memory in a transaction of its own.
 pub(super) fn update_memory(
     ctx: &Context<'_>,
     event: &HostEvent,
-    how: impl FnOnce(&mut SessionMemory),
+    how: impl FnOnce(&mut Conversation),
 ) -> Result<(), Failure> {
     let mut tx = ctx.store.begin_write()?;
     // Read inside the transaction: a parallel call of the session may have changed it.
     let mut memory = load_memory(&*tx, event)?;
     how(&mut memory);
-    store_memory(ctx, &mut *tx, event, &memory)?;
+    store_memory(ctx, &mut *tx, &memory)?;
     Ok(tx.commit()?)
 }
 
@@ -73,16 +63,16 @@ pub(super) fn handle_start(
         // The compacted conversation no longer contains the parents' plans it was given.
         StartSource::Compact => memory.forget_shown_context(),
         StartSource::Clear => {
-            memory = SessionMemory {
+            memory = Conversation {
                 started: true,
-                ..SessionMemory::default()
+                ..Conversation::default()
             }
         }
     }
     // A starting session always gets the briefing, even one it has seen. Registering it as seen
     // only keeps the next prompt from repeating it.
     memory.remember_if_new(&text);
-    store_memory(ctx, &mut *tx, event, &memory)?;
+    store_memory(ctx, &mut *tx, &memory)?;
     host_sessions::register_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
     let long_ago = ctx.clock.now().as_millis() - RETENTION_MS;
     tx.delete_notes_before(NOTE_KEY_PREFIX, Timestamp::from_millis(long_ago))?;
@@ -159,11 +149,7 @@ pub(super) fn handle_end(
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
     let mut tx = ctx.store.begin_write()?;
-    tx.save_note(
-        &SessionMemory::note_key(event.host, &event.session),
-        None,
-        ctx.clock.now(),
-    )?;
+    store_memory(ctx, &mut *tx, &Conversation::default())?;
     host_sessions::register_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
     crate::uncommitted::release_uncommitted_files(ctx, &mut *tx)?;
     tx.commit()?;

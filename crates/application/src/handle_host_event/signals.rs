@@ -4,23 +4,21 @@
 //! Only in projects that keep a trail. Calls of subagents are not counted: signals are about the
 //! main line of work.
 
-use domain::detection::{COUNTERS_KEY_PREFIX, CountedCall, Signal, classify_tool_call};
+use domain::detection::{CountedCall, Signal, classify_tool_call};
 use domain::gates::{self, FiredGate, Objection};
 use domain::host_event::{FileEffect, HostEvent, Reply, ToolCall};
 use domain::ids::Digest32;
 use domain::policy::{GateMode, Governance};
 use domain::ports::FileReadResult;
 use domain::session::SESSIONS_FOLDER;
-use domain::session_memory::RETENTION_MS;
-use domain::time::Timestamp;
 use domain::trail;
 
 use super::{EventContext, EventOutcome};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_state::{load_session_state, store_session_state};
 use crate::sessions::{
-    detect_signals, load_counters, load_current_trail, own_session, record_conversation_compaction,
-    session_before, store_counters,
+    detect_signals, load_current_trail, own_session, record_conversation_compaction, session_before,
 };
 
 /// Maximum size of a session file that is hashed.
@@ -105,8 +103,8 @@ fn check_session_file_read(
         let Some(digest) = file_digest(ctx, &file) else {
             continue;
         };
-        let counters = load_counters(&*ctx.store.begin_read()?, &ctx.session)?;
-        if counters.read_files.get(&file) != Some(&digest) && mode != GateMode::Off {
+        let session = load_session_state(&*ctx.store.begin_read()?, &ctx.session)?;
+        if session.conversation.read_files.get(&file) != Some(&digest) && mode != GateMode::Off {
             let why = format!(
                 "`{file}` would be overwritten, but this session has not read its current content"
             );
@@ -184,7 +182,8 @@ pub(super) fn count_finished_call(
     }
     let mut tx = ctx.store.begin_write()?;
     let trail = load_current_trail(ctx, &*tx)?;
-    let mut counters = load_counters(&*tx, &ctx.session)?;
+    let mut session = load_session_state(&*tx, &ctx.session)?;
+    let counters = &mut session.counters;
     let plans = surroundings
         .plans
         .iter()
@@ -219,10 +218,11 @@ pub(super) fn count_finished_call(
         // A session knows a file as well after writing it as after reading it; a failed call shows
         // nothing.
         if let (Some(digest), false) = (file_digest(ctx, &file), failed) {
-            counters.read_files.insert(file, digest);
+            session.conversation.read_files.insert(file, digest);
         }
     }
-    let found = detect_signals(ctx, trail.as_ref(), &counters);
+    let counters = &mut session.counters;
+    let found = detect_signals(ctx, trail.as_ref(), counters);
     let told = match ctx.policy.governance {
         // Counted all the same: `tl trail drift` shows them on request.
         Governance::Permissive => None,
@@ -230,7 +230,7 @@ pub(super) fn count_finished_call(
             render_signals(&counters.take_unreported(&found))
         }
     };
-    store_counters(ctx, &mut *tx, &counters)?;
+    store_session_state(ctx, &mut *tx, &session)?;
     tx.commit()?;
     Ok(EventOutcome::with_context(told))
 }
@@ -255,14 +255,10 @@ pub(super) fn mark_signals_reported(ctx: &Context<'_>) -> Result<(), Failure> {
     }
     let mut tx = ctx.store.begin_write()?;
     let trail = load_current_trail(ctx, &*tx)?;
-    let mut counters = load_counters(&*tx, &ctx.session)?;
+    let mut session = load_session_state(&*tx, &ctx.session)?;
+    let counters = &mut session.counters;
     counters.take_unreported(&detect_signals(ctx, trail.as_ref(), &counters.clone()));
-    store_counters(ctx, &mut *tx, &counters)?;
-    // Once per session start is often enough to expire the counters of sessions that never ended.
-    tx.delete_notes_before(
-        COUNTERS_KEY_PREFIX,
-        Timestamp::from_millis(ctx.clock.now().as_millis() - RETENTION_MS),
-    )?;
+    store_session_state(ctx, &mut *tx, &session)?;
     Ok(tx.commit()?)
 }
 

@@ -4,7 +4,7 @@ use domain::gates::{self, FiredGate, GateVerdict, IntendedChange, ParentPlan, Pl
 use domain::host_event::{HostEvent, Reply, ToolCall};
 use domain::ids::NodeId;
 use domain::ports::{FileStatResult, Snapshot};
-use domain::session_memory::SessionMemory;
+use domain::session_state::Conversation;
 
 use super::plans::{RecordedPlan, TouchedPlan, find_recorded};
 use super::{
@@ -128,7 +128,7 @@ fn refuse_unreliable_state(ctx: &Context<'_>, plans: &[&TouchedPlan<'_>]) -> Res
 fn parent_contexts(
     state: &dyn Snapshot,
     event: &HostEvent,
-    memory: &SessionMemory,
+    memory: &Conversation,
     found: &[RecordedPlan],
 ) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
     let (mut given, mut texts) = (Vec::new(), Vec::new());
@@ -189,7 +189,7 @@ fn record_given_and_used(
                 .map(|version| (parent.id, version)),
         );
     }
-    session_events::store_memory(ctx, &mut *tx, event, &memory)?;
+    session_events::store_memory(ctx, &mut *tx, &memory)?;
     for (gate, plan) in used {
         tx.save_note(&override_key(gate, plan), None, ctx.clock.now())?;
     }
@@ -226,7 +226,7 @@ type Override = (&'static str, String);
 
 fn evaluate_gates(
     ctx: &Context<'_>,
-    memory: &SessionMemory,
+    memory: &Conversation,
     plans: &[&TouchedPlan<'_>],
     found: &[RecordedPlan],
     holders: &[Option<String>],

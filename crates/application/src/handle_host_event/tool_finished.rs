@@ -3,7 +3,7 @@
 use domain::host_event::{FileEffect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
 use domain::ports::{Snapshot, Transaction};
-use domain::session_memory::SessionMemory;
+use domain::session_state::Conversation;
 
 use super::plans::{TouchedPlan, find_recorded};
 use super::{EventContext, EventOutcome, overlaps, plan_messages, session_events, work_gates};
@@ -66,7 +66,7 @@ pub(super) fn handle_tool_finished(
         true => Vec::new(),
         false => overlaps::changed_files(surroundings),
     };
-    finish_turn(ctx, event, tx, memory, told, &changed)
+    finish_turn(ctx, tx, memory, told, &changed)
 }
 
 /// The same on a state that other working copies share: the changes are laid over it for these
@@ -101,7 +101,7 @@ fn finish_on_shared_state(
         true => Vec::new(),
         false => overlaps::changed_files(surroundings),
     };
-    finish_turn(ctx, event, tx, memory, told, &changed)
+    finish_turn(ctx, tx, memory, told, &changed)
 }
 
 /// Remembers the versions of these plans, and returns those that were written, with the parents'
@@ -111,7 +111,7 @@ fn remember_plans(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
     failed: bool,
-    memory: &mut SessionMemory,
+    memory: &mut Conversation,
 ) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
     let mut touched: Vec<NodeId> = Vec::new();
     let mut told: Vec<String> = Vec::new();
@@ -142,15 +142,14 @@ fn remember_plans(
 /// Stores the memory and returns the messages, with a briefing that is due.
 fn finish_turn(
     ctx: &Context<'_>,
-    event: &HostEvent,
     mut tx: Box<dyn Transaction + '_>,
-    mut memory: SessionMemory,
+    mut memory: Conversation,
     mut told: Vec<String>,
     changed: &[String],
 ) -> Result<EventOutcome, Failure> {
     let owed = std::mem::take(&mut memory.owed_a_briefing);
     memory.briefed_this_turn |= owed;
-    session_events::store_memory(ctx, &mut *tx, event, &memory)?;
+    session_events::store_memory(ctx, &mut *tx, &memory)?;
     let focus = load_focus_key(ctx, &*tx)?;
     tx.commit()?;
     // After the commit: the write lock of the state is not held while waiting for another one.

@@ -8,7 +8,7 @@ use domain::gates::{self, GateVerdict, NewPhase, WorkStep};
 use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Digest32;
 use domain::ports::{HeadMove, HeadMoveKind, Snapshot, Transaction};
-use domain::session_memory::{PendingPhase, WorkMemory};
+use domain::session_state::{PendingPhase, WorkState};
 use domain::work::work_level::{Outgrown, find_outgrown_limit};
 
 use super::tool_about_to_run::override_key;
@@ -17,10 +17,8 @@ use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
-use crate::session_position::{
-    SessionPosition, Ticket, find_phase, head_commit, load_position, load_work_memory,
-    save_work_memory,
-};
+use crate::session_position::{SessionPosition, Ticket, find_phase, head_commit, load_position};
+use crate::session_state::{load_session_state, update_session_state};
 use crate::uncommitted::{
     count_session_lines, count_uncommitted, has_committed_since, is_exempt, load_authors,
     load_uncommitted, recount_after_call, save_authors,
@@ -46,7 +44,7 @@ pub(super) fn check_work_gates(
         return Ok(EventOutcome::default());
     }
     let state = ctx.store.begin_read()?;
-    let memory = load_work_memory(&*state, &ctx.session)?;
+    let memory = load_session_state(&*state, &ctx.session)?.work;
     let found = decide_work(ctx, &*state, &memory, files.len())?;
     drop(state);
     finish_decision(ctx, event, files.len(), &memory, found)
@@ -55,7 +53,7 @@ pub(super) fn check_work_gates(
 /// The verdict of the work gates, and the memory to store with it.
 struct WorkDecision {
     verdict: GateVerdict,
-    memory: WorkMemory,
+    memory: WorkState,
     overridden: Vec<String>,
     /// The node the session works on, as overrides name it.
     path: String,
@@ -65,7 +63,7 @@ struct WorkDecision {
 fn decide_work(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    memory: &WorkMemory,
+    memory: &WorkState,
     files: usize,
 ) -> Result<WorkDecision, Failure> {
     let place = load_position(ctx, state)?;
@@ -147,7 +145,7 @@ fn decide_work(
 /// Remembers that the ticket's context or guide was given. A context counts as given even if its
 /// gate only warns or is off; otherwise the start of a later phase would not be detected.
 fn remember_guidance(
-    memory: &mut WorkMemory,
+    memory: &mut WorkState,
     ticket: &Ticket,
     gave_context: bool,
     phase: Option<&PhaseDue>,
@@ -203,7 +201,7 @@ fn context_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     place: &SessionPosition,
-    memory: &WorkMemory,
+    memory: &WorkState,
 ) -> Result<Option<String>, Failure> {
     match &place.ticket {
         Some(ticket) if !memory.guided.contains_key(&ticket.node.id) => {
@@ -227,7 +225,7 @@ fn phase_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     ticket: &Ticket,
-    memory: &mut WorkMemory,
+    memory: &mut WorkState,
     head: Option<&str>,
 ) -> Result<Option<PhaseDue>, Failure> {
     let phase = ticket.phase().unwrap_or_default();
@@ -289,14 +287,14 @@ fn finish_decision(
     ctx: &Context<'_>,
     event: &HostEvent,
     files: usize,
-    before: &WorkMemory,
+    before: &WorkState,
     mut asked: WorkDecision,
 ) -> Result<EventOutcome, Failure> {
     let mut context = None;
     // Most edits leave nothing to store; they end without taking the write lock.
     if asked.memory != *before || !asked.overridden.is_empty() || asked.only_warns() {
         let mut tx = ctx.store.begin_write()?;
-        let now = load_work_memory(&*tx, &ctx.session)?;
+        let now = load_session_state(&*tx, &ctx.session)?.work;
         let mut overrides_hold = true;
         for gate in &asked.overridden {
             overrides_hold &= tx.load_note(&override_key(gate, &asked.path))?.is_some();
@@ -304,14 +302,16 @@ fn finish_decision(
         if now != *before || !overrides_hold {
             asked = decide_work(ctx, &*tx, &now, files)?;
         }
-        save_work_memory(ctx, &mut *tx, &asked.memory)?;
+        update_session_state(ctx, &mut *tx, |session| {
+            session.work.clone_from(&asked.memory)
+        })?;
         if asked.only_warns() {
             let text = gates::render_objections(&asked.verdict.warnings);
             let mut memory = session_events::load_memory(&*tx, event)?;
             // A warning is given once, not before every edit: repeated text costs the agent
             // context.
             context = memory.remember_if_new(&text).then_some(text);
-            session_events::store_memory(ctx, &mut *tx, event, &memory)?;
+            session_events::store_memory(ctx, &mut *tx, &memory)?;
         }
         for gate in &asked.overridden {
             tx.save_note(&override_key(gate, &asked.path), None, ctx.clock.now())?;
@@ -344,7 +344,7 @@ pub(super) fn record_finished_call(
         return Ok(Vec::new());
     }
     claim_node::record_heartbeat(ctx, tx)?;
-    let noted = load_work_memory(&*tx, &ctx.session)?;
+    let noted = load_session_state(&*tx, &ctx.session)?.work;
     let mut memory = noted.clone();
     let head = head_commit(ctx);
     let known_authors = load_authors(ctx, &*tx);
@@ -400,7 +400,7 @@ pub(super) fn record_finished_call(
         }
     }
     if memory != noted {
-        save_work_memory(ctx, tx, &memory)?;
+        update_session_state(ctx, tx, |session| session.work.clone_from(&memory))?;
     }
     Ok(messages)
 }
@@ -415,16 +415,17 @@ fn may_have_committed(call: &ToolCall) -> bool {
 
 /// Starts a new turn: the follow-up of the last one may be given again.
 pub(super) fn start_turn(ctx: &Context<'_>) -> Result<(), Failure> {
-    if load_work_memory(&*ctx.store.begin_read()?, &ctx.session)?
+    if load_session_state(&*ctx.store.begin_read()?, &ctx.session)?
+        .work
         .followed_up
         .is_some()
     {
         let mut tx = ctx.store.begin_write()?;
-        let memory = WorkMemory {
+        let memory = WorkState {
             followed_up: None,
-            ..load_work_memory(&*tx, &ctx.session)?
+            ..load_session_state(&*tx, &ctx.session)?.work
         };
-        save_work_memory(ctx, &mut *tx, &memory)?;
+        update_session_state(ctx, &mut *tx, |session| session.work.clone_from(&memory))?;
         tx.commit()?;
     }
     Ok(())
@@ -447,7 +448,9 @@ pub(super) fn follow_up(ctx: &Context<'_>) -> Result<EventOutcome, Failure> {
     let Some(asked) = due_follow_up(ctx, &*tx)? else {
         return Ok(EventOutcome::default());
     };
-    save_work_memory(ctx, &mut *tx, &asked.memory)?;
+    update_session_state(ctx, &mut *tx, |session| {
+        session.work.clone_from(&asked.memory)
+    })?;
     tx.commit()?;
     let block = Some(gates::render_objections(&asked.verdict.blocks));
     Ok(EventOutcome {
@@ -463,7 +466,7 @@ pub(super) fn follow_up(ctx: &Context<'_>) -> Result<EventOutcome, Failure> {
 
 /// Returns the blocking verdict that is still due this turn.
 fn due_follow_up(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<WorkDecision>, Failure> {
-    let before = load_work_memory(state, &ctx.session)?;
+    let before = load_session_state(state, &ctx.session)?.work;
     let mut asked = decide_work(ctx, state, &before, 0)?;
     asked
         .verdict

@@ -5,9 +5,10 @@ use domain::session::Rating;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::trail_state::{detect_signals, load_counters, load_current_trail, require_trail};
+use super::trail_state::{detect_signals, load_current_trail, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_state::load_session_state;
 
 /// The counters of a session, its signals and its drift score.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -39,7 +40,7 @@ pub fn check_drift(ctx: &Context<'_>) -> Result<DriftView, Failure> {
     require_trail(ctx)?;
     let state = ctx.store.begin_read()?;
     let trail = load_current_trail(ctx, &*state)?;
-    let counters = load_counters(&*state, &ctx.session)?;
+    let counters = load_session_state(&*state, &ctx.session)?.counters;
     let signals = detect_signals(ctx, trail.as_ref(), &counters);
     Ok(DriftView {
         drift_score: counters.drift_score(&signals),

@@ -14,10 +14,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::{SessionChange, open_session};
-use super::trail_state::{load_counters, load_current_trail, require_trail};
+use super::trail_state::{load_current_trail, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::session_state::load_session_state;
 
 /// Request to compact a session.
 #[derive(Clone, Debug, Default)]
@@ -77,8 +78,11 @@ pub fn compact_session(
         // report.
         Some(given) => given.chars().take(MAX_REPORT_CHARS).collect(),
         None => {
-            let mut material =
-                super::compaction_material(&*tx, &trail, &load_counters(&*tx, &ctx.session)?)?;
+            let mut material = super::compaction_material(
+                &*tx,
+                &trail,
+                &load_session_state(&*tx, &ctx.session)?.counters,
+            )?;
             if let Some(points) = &request.turning_points {
                 material.turning_points.clone_from(points);
             }
@@ -126,7 +130,7 @@ pub(crate) fn record_conversation_compaction(ctx: &Context<'_>) -> Result<Option
     let report = render_report(&super::compaction_material(
         &*tx,
         &trail,
-        &load_counters(&*tx, &ctx.session)?,
+        &load_session_state(&*tx, &ctx.session)?.counters,
     )?);
     record_round(ctx, &mut change, &report);
     let summary = format!(

@@ -9,12 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::{SessionChange, acting_session};
-use super::trail_state::{
-    free_session_stamp, load_counters, load_trail, own_session, require_trail, store_counters,
-};
+use super::trail_state::{free_session_stamp, load_trail, own_session, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::session_state::update_session_state;
 
 /// Request to declare an intent.
 #[derive(Clone, Debug)]
@@ -106,10 +105,10 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
         Verb::Intent,
         format!("intent {stamp}: {text}"),
     )?;
-    let mut counters = load_counters(&*tx, &ctx.session)?;
     // Failures and repetitions of the last intent must not raise signals about this one.
-    counters.reset_for_trajectory(now);
-    store_counters(ctx, &mut *tx, &counters)?;
+    update_session_state(ctx, &mut *tx, |session| {
+        session.counters.reset_for_trajectory(now);
+    })?;
     let outcome = describe_place(&*tx, session)?;
     planned.commit_and_write(ctx, tx)?;
     Ok(outcome)

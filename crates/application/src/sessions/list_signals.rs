@@ -5,9 +5,10 @@ use domain::record;
 use domain::session::Session;
 use serde::Serialize;
 
-use super::trail_state::{detect_signals, load_counters, load_trail};
+use super::trail_state::{detect_signals, load_trail};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_state::load_session_state;
 
 /// A signal of one session.
 #[derive(Clone, Debug, Serialize)]
@@ -31,7 +32,7 @@ pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
         .into_iter()
         .filter(|(_, session)| session.is_active())
     {
-        let counters = load_counters(&*state, &session.name)?;
+        let counters = load_session_state(&*state, &session.name)?.counters;
         let (name, host) = (session.name.clone(), session.host.clone());
         // A session without a trajectory (undone, or damaged) has nothing to drift from.
         let Some(trail) = load_trail(&*state, session, true)? else {

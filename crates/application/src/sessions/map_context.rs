@@ -10,10 +10,11 @@ use domain::trail::{
 
 use super::declare_intent::{PlaceOutcome, describe_place};
 use super::session_change::open_session;
-use super::trail_state::{load_counters, require_trail, store_counters};
+use super::trail_state::require_trail;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::session_state::update_session_state;
 
 /// Request to map a node.
 #[derive(Clone, Debug)]
@@ -76,13 +77,14 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
         request.status
     );
     let (session, _) = change.record_operation(ctx, &mut *tx, &planned, Verb::Map, summary)?;
-    let mut counters = load_counters(&*tx, &ctx.session)?;
     // Only starting a tactic is compared with the last one; completing it would otherwise count as
     // going round in the same section.
     let tactic = (request.level == TrailLevel::Tactic && request.status != Progress::Complete)
         .then_some(text.as_str());
-    counters.start_section(tactic, &ctx.policy.signals, ctx.clock.now());
-    store_counters(ctx, &mut *tx, &counters)?;
+    update_session_state(ctx, &mut *tx, |session| {
+        let counters = &mut session.counters;
+        counters.start_section(tactic, &ctx.policy.signals, ctx.clock.now());
+    })?;
     let outcome = describe_place(&*tx, session)?;
     planned.commit_and_write(ctx, tx)?;
     Ok(outcome)

@@ -32,6 +32,4 @@ pub(crate) use session_files::render_session;
 pub(crate) use trail_briefing::{
     compaction_material, gather_trail_briefing, log_with_earlier, trail_places,
 };
-pub(crate) use trail_state::{
-    detect_signals, load_counters, load_current_trail, own_session, session_before, store_counters,
-};
+pub(crate) use trail_state::{detect_signals, load_current_trail, own_session, session_before};

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::scan_hierarchy::scan_hierarchy;
-use super::trail_state::{detect_signals, load_counters, load_current_trail, require_trail};
+use super::trail_state::{detect_signals, load_current_trail, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_state::load_session_state;
 
 /// The retrospective of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -42,7 +43,7 @@ pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
     let scan = scan_hierarchy(ctx)?;
     let state = ctx.store.begin_read()?;
     let trail = load_current_trail(ctx, &*state)?;
-    let counters = load_counters(&*state, &ctx.session)?;
+    let counters = load_session_state(&*state, &ctx.session)?.counters;
     let signals = detect_signals(ctx, trail.as_ref(), &counters);
     // The same data as the briefing, so that both never contradict each other.
     let briefing = super::gather_trail_briefing(ctx, &*state)?;

@@ -12,9 +12,10 @@ use domain::search::{MatchMode, SearchQuery};
 use domain::session::{LogEntry, Session};
 use domain::trail::{node_text, render_limited_tree};
 
-use super::trail_state::{Trail, detect_signals, load_counters, load_current_trail, load_log};
+use super::trail_state::{Trail, detect_signals, load_current_trail, load_log};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_state::load_session_state;
 
 /// Maximum number of children drawn per node in a briefing.
 const MAX_DRAWN_CHILDREN: usize = 5;
@@ -29,7 +30,7 @@ pub(crate) fn gather_trail_briefing(
     state: &dyn Snapshot,
 ) -> Result<TrailBriefing, Failure> {
     let trail = load_current_trail(ctx, state)?;
-    let own = load_counters(state, &ctx.session)?;
+    let own = load_session_state(state, &ctx.session)?.counters;
     let told = match ctx.policy.governance {
         // Permissive sessions are counted but never interrupted.
         Governance::Permissive => Vec::new(),
@@ -47,7 +48,7 @@ pub(crate) fn gather_trail_briefing(
     };
     // The trail may belong to an earlier session; the gap is measured from its last activity, not
     // from ours.
-    let theirs = load_counters(state, &trail.session.name)?;
+    let theirs = load_session_state(state, &trail.session.name)?.counters;
     // Tool calls touch only the counters, which are cheap notes; the session's record has the time
     // of its last step.
     let last = theirs

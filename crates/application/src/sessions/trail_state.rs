@@ -5,7 +5,7 @@
 use domain::detection::{SessionCounters, Signal, SignalContext, detect_session_signals};
 use domain::ids::NodeId;
 use domain::node::{Node, Progress};
-use domain::ports::{FileStatResult, Snapshot, Transaction};
+use domain::ports::{FileStatResult, Snapshot};
 use domain::record;
 use domain::session::{CurrentSession, LogEntry, Session, host_of_principal};
 use domain::stamp::Stamp;
@@ -221,32 +221,6 @@ pub(crate) fn load_log(state: &dyn Snapshot, session: &Session) -> Result<Vec<Lo
     let entries =
         record::read_records::<LogEntry>(state, &LogEntry::session_key_prefix(&session.stamp))?;
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
-}
-
-/// Loads the counters of a session.
-pub(crate) fn load_counters(
-    state: &dyn Snapshot,
-    session: &str,
-) -> Result<SessionCounters, Failure> {
-    let note = state.load_note(&SessionCounters::note_key(session))?;
-    // A note written by another version counts as lost: counters only feed signals.
-    Ok(note
-        .and_then(|body| serde_json::from_str(&body).ok())
-        .unwrap_or_default())
-}
-
-/// Stores the counters of the acting session.
-pub(crate) fn store_counters(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    counters: &SessionCounters,
-) -> Result<(), Failure> {
-    let body = serde_json::to_string(counters).unwrap_or_default();
-    Ok(tx.save_note(
-        &SessionCounters::note_key(&ctx.session),
-        Some(&body),
-        ctx.clock.now(),
-    )?)
 }
 
 /// Detects the signals of a session.

@@ -7,7 +7,7 @@ use application::move_focus::{FocusMove, move_focus};
 use domain::host_event::{Happening, Host, HostEvent, ToolCall, ToolKind};
 use domain::ids::{Digest32, Principal, StoreId};
 use domain::ports::{Clock, NoRepository, Snapshot, Store, StoreFault, StoreFinding, Transaction};
-use domain::session_memory::WorkMemory;
+use domain::session_state::{SessionState, WorkState};
 use store::MemoryStore;
 use testkit::FakeClock;
 
@@ -44,14 +44,13 @@ impl Store for Interleaved {
     }
 }
 
-fn work_memory(store: &MemoryStore) -> WorkMemory {
+fn work_state(store: &MemoryStore) -> WorkState {
     let note = store
         .begin_read()
         .unwrap()
-        .load_note(&WorkMemory::note_key("s"))
+        .load_note(&SessionState::note_key("s"))
         .unwrap();
-    note.map(|body| serde_json::from_str(&body).unwrap())
-        .unwrap_or_default()
+    SessionState::from_note(note.as_deref()).work
 }
 
 /// The first edit of a session at a ticket: the block carries the ticket, and it is noted that it was given.
@@ -93,7 +92,7 @@ fn edit(world: &World) -> bool {
 }
 
 #[test]
-fn work_memory_written_by_a_parallel_call_survives_a_gate_that_read_it_before() {
+fn session_state_written_by_a_parallel_call_survives_a_gate_that_read_it_before() {
     let (inner, before_write) = (
         Arc::new(MemoryStore::new(StoreId("test".to_owned()))),
         Arc::new(Mutex::new(None::<Act>)),
@@ -117,13 +116,11 @@ fn work_memory_written_by_a_parallel_call_survives_a_gate_that_read_it_before() 
     let noted = Digest32::of_bytes(b"noted by the other call");
     *before_write.lock().unwrap() = Some(Box::new(move |store: &MemoryStore| {
         let mut tx = store.begin_write().unwrap();
-        let memory = WorkMemory {
-            followed_up: Some(noted),
-            ..WorkMemory::default()
-        };
-        let body = serde_json::to_string(&memory).unwrap();
+        let mut session = SessionState::default();
+        session.work.followed_up = Some(noted);
+        let body = session.to_note();
         tx.save_note(
-            &WorkMemory::note_key("s"),
+            &SessionState::note_key("s"),
             Some(&body),
             FakeClock::default().now(),
         )
@@ -131,7 +128,7 @@ fn work_memory_written_by_a_parallel_call_survives_a_gate_that_read_it_before() 
         tx.commit().unwrap();
     }));
     assert!(edit(&world), "the ticket is given with a block");
-    let memory = work_memory(&inner);
+    let memory = work_state(&inner);
     assert_eq!(
         memory.followed_up,
         Some(noted),

@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::keywords::find_stuck_words;
 use super::tool_use::ToolUse;
 use super::{SignalKind, is_similar};
-use crate::ids::Digest32;
 use crate::policy::SignalPolicy;
 use crate::time::Timestamp;
 
-/// The counters of one session. Notes, not state: if they are lost, only a hint is lost.
+/// The counters of one session. If they are lost, only a hint is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionCounters {
@@ -36,8 +35,6 @@ pub struct SessionCounters {
     pub files_touched: BTreeSet<String>,
     /// Signals that were reported and have not ended since.
     pub told: BTreeSet<SignalKind>,
-    /// Session files that were read, with the digest of their content.
-    pub read_files: BTreeMap<String, Digest32>,
     /// Id of the last counted call: some hosts report a call twice.
     pub last_call: Option<String>,
 }
@@ -85,12 +82,6 @@ pub struct CountedCall<'a> {
 const MAX_FILES_TOUCHED: usize = 200;
 
 impl SessionCounters {
-    /// Returns the note key of a session's counters.
-    #[must_use]
-    pub fn note_key(session: &str) -> String {
-        format!("{COUNTERS_KEY_PREFIX}{session}")
-    }
-
     /// Counts one tool call.
     pub fn count_call(&mut self, seen: &CountedCall<'_>, policy: &SignalPolicy) {
         // Idempotent per call: some hosts fire two events for one call.
@@ -118,7 +109,7 @@ impl SessionCounters {
             if !seen.action_declared {
                 self.undeclared_writes = self.undeclared_writes.saturating_add(1);
             }
-            // The counters are a note that every hook reads and writes, so their size is bounded.
+            // Every hook reads and writes the counters, so their size is bounded.
             let room = MAX_FILES_TOUCHED.saturating_sub(self.files_touched.len());
             self.files_touched
                 .extend(seen.files.iter().take(room).map(|file| (*file).to_owned()));
@@ -159,7 +150,6 @@ impl SessionCounters {
             turn_count: self.turn_count,
             successful_calls: self.successful_calls,
             tool_type_counts: self.tool_type_counts,
-            read_files: std::mem::take(&mut self.read_files),
             last_call: self.last_call.take(),
             last_activity: Some(now),
             ..Self::default()
@@ -189,6 +179,3 @@ impl SessionCounters {
         100_u32.saturating_sub(lost)
     }
 }
-
-/// Common prefix of the counters' note keys.
-pub const COUNTERS_KEY_PREFIX: &str = "counters/";

@@ -8,7 +8,7 @@ mod keywords;
 mod signals;
 mod tool_use;
 
-pub use counters::{COUNTERS_KEY_PREFIX, CountedCall, SessionCounters, ToolUseCounts};
+pub use counters::{CountedCall, SessionCounters, ToolUseCounts};
 pub use keywords::{STUCK_WORDS, find_stuck_words};
 pub use signals::{Signal, SignalContext, SignalKind, detect_session_signals};
 pub use tool_use::{ToolUse, classify_tool_call};

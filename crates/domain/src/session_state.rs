@@ -1,23 +1,63 @@
-//! Per-session memory between hooks: plans read, context given, texts already sent.
+//! Per-session state between events: what the conversation knows, the work, and the counters.
 //!
-//! Stored as notes, not as state: losing them costs a repeated message, never a plan.
+//! One note per session, loaded once per event and stored inside the event's write transaction. A
+//! note, not a record: losing it costs a repeated message, never a plan.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host_event::Host;
+use crate::detection::SessionCounters;
 use crate::ids::{Digest32, NodeId, VersionHash};
 use crate::ports::ChangedLines;
 
-/// The memory of a session.
+/// The state of a session, shared by its hooks and commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SessionMemory {
+pub struct SessionState {
+    pub conversation: Conversation,
+    pub work: WorkState,
+    // Only projects with a trail count calls; the others need not write a page of zeros.
+    #[serde(skip_serializing_if = "has_no_calls")]
+    pub counters: SessionCounters,
+}
+
+impl SessionState {
+    /// Returns the note key of a session.
+    #[must_use]
+    pub fn note_key(session: &str) -> String {
+        format!("{NOTE_KEY_PREFIX}state/{session}")
+    }
+
+    /// Parses the note. One that another version wrote counts as lost: the session then reads its
+    /// plans again, which is cheaper than an error that stops the agent.
+    #[must_use]
+    pub fn from_note(body: Option<&str>) -> Self {
+        body.and_then(|body| serde_json::from_str(body).ok())
+            .unwrap_or_default()
+    }
+
+    /// Renders the note.
+    #[must_use]
+    pub fn to_note(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+fn has_no_calls(counters: &SessionCounters) -> bool {
+    *counters == SessionCounters::default()
+}
+
+/// What the model has read and been given in its conversation; a new conversation starts empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Conversation {
     /// Whether a session start was received.
     pub started: bool,
     /// The version of each plan it last read or wrote.
     pub read: BTreeMap<NodeId, VersionHash>,
+    /// Session files it read or wrote, with the digest of their content.
+    pub read_files: BTreeMap<String, Digest32>,
     /// The version of each parent's plan it was given as context.
     pub given: BTreeMap<NodeId, VersionHash>,
     /// The conversation was compacted, and the model has not had a briefing since.
@@ -36,10 +76,10 @@ pub struct SessionMemory {
     pub told_overlaps: Vec<Digest32>,
 }
 
-/// Memory of a session's work, shared by hooks of every host and commands.
+/// The work of a session: commits, uncommitted lines, guides given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct WorkMemory {
+pub struct WorkState {
     /// HEAD when it was last read.
     pub head: Option<String>,
     /// HEAD up to which the TDD cycles of its ticket are recorded.
@@ -54,15 +94,6 @@ pub struct WorkMemory {
     pub followed_up: Option<Digest32>,
 }
 
-impl WorkMemory {
-    /// Returns the note key.
-    #[must_use]
-    pub fn note_key(session: &str) -> String {
-        // Without the host: commands and hooks of the same session share this memory.
-        format!("{NOTE_KEY_PREFIX}work/{session}")
-    }
-}
-
 /// A phase that started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingPhase {
@@ -72,13 +103,7 @@ pub struct PendingPhase {
     pub head: Option<String>,
 }
 
-impl SessionMemory {
-    /// Returns the note key.
-    #[must_use]
-    pub fn note_key(host: Host, session: &str) -> String {
-        format!("{NOTE_KEY_PREFIX}{}/{session}", host.as_str())
-    }
-
+impl Conversation {
     /// Forgets the context given to the model, when a conversation starts again without it.
     pub fn forget_shown_context(&mut self) {
         // `read` stays: otherwise the read-before-write gate would ask for every plan again after
@@ -90,7 +115,7 @@ impl SessionMemory {
     /// Remembers overlaps as told, the latest ones.
     pub fn remember_overlaps(&mut self, digests: impl Iterator<Item = Digest32>) {
         self.told_overlaps.extend(digests);
-        // Bounded, because the memory is read and written by every hook.
+        // Bounded, because the state is read and written by every hook.
         let excess = self.told_overlaps.len().saturating_sub(MAX_TOLD_OVERLAPS);
         self.told_overlaps.drain(..excess);
     }

@@ -1,0 +1,37 @@
+//! Loads and stores the state of a session.
+
+use domain::ports::{Snapshot, Transaction};
+use domain::session_state::SessionState;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Loads the state of a session, which may be another one than the acting one.
+pub(crate) fn load_session_state(
+    state: &dyn Snapshot,
+    session: &str,
+) -> Result<SessionState, Failure> {
+    let note = state.load_note(&SessionState::note_key(session))?;
+    Ok(SessionState::from_note(note.as_deref()))
+}
+
+/// Stores the state of the acting session.
+pub(crate) fn store_session_state(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    session: &SessionState,
+) -> Result<(), Failure> {
+    let key = SessionState::note_key(&ctx.session);
+    Ok(tx.save_note(&key, Some(&session.to_note()), ctx.clock.now())?)
+}
+
+/// Changes the state of the acting session within a running transaction.
+pub(crate) fn update_session_state(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    change: impl FnOnce(&mut SessionState),
+) -> Result<(), Failure> {
+    let mut session = load_session_state(&*tx, &ctx.session)?;
+    change(&mut session);
+    store_session_state(ctx, tx, &session)
+}
