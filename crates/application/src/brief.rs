@@ -8,16 +8,18 @@ use domain::briefing::{self, Attention, Briefing, BriefingLine, LevelSummary, Te
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
+use domain::ports::Snapshot;
 use domain::profile::ApprovalNeed;
 use domain::trail;
+use domain::tree::Tree;
 use serde::Serialize;
 
-use crate::comment::list_open_comments;
+use crate::comment::load_open_comments;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::live_sessions::LiveSessionView;
-use crate::observe::observe_plans;
-use crate::project_status::{ProjectStatus, load_status_of};
+use crate::observe::{load_plan_tree, observe_plans};
+use crate::project_status::{ProjectStatus, summarise_status};
 use crate::sessions::gather_trail_briefing;
 use crate::work_briefing::gather_work_briefing;
 
@@ -67,13 +69,39 @@ pub fn compose_explained_briefing(
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
     let (state, tree) = observe_plans(ctx)?;
-    let status = load_status_of(ctx, &*state, &tree)?;
-    let work = gather_work_briefing(ctx, &*state, &tree)?;
+    explain_briefing_on(ctx, &*state, &tree, request)
+}
+
+/// Composes a briefing of a snapshot; `tree` are its nodes outside the trail, if they are loaded.
+pub(crate) fn compose_briefing_on(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: Option<&Tree>,
+    faults: Option<&str>,
+) -> Result<String, Failure> {
+    let request = BriefRequest {
+        faults,
+        budget: None,
+    };
+    let outcome = match tree {
+        Some(tree) => explain_briefing_on(ctx, state, tree, request)?,
+        None => explain_briefing_on(ctx, state, &load_plan_tree(state)?, request)?,
+    };
+    Ok(outcome.text)
+}
+
+fn explain_briefing_on(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    request: BriefRequest<'_>,
+) -> Result<BriefOutcome, Failure> {
+    let status = summarise_status(ctx, state, tree, &tree.all_preorder(), usize::MAX)?;
+    let work = gather_work_briefing(ctx, state, tree)?;
     let trail = match trail::has_trail_profile(ctx.profiles) {
-        true => Some(gather_trail_briefing(ctx, &*state)?),
+        true => Some(gather_trail_briefing(ctx, state)?),
         false => None,
     };
-    drop(state);
     let hierarchies = ctx
         .profiles
         .iter()
@@ -93,7 +121,7 @@ pub fn compose_explained_briefing(
     let budget = briefing_budget(ctx, request.budget);
     // Comments are for the agent: a person who writes one expects it to be read at the next start,
     // without another command.
-    let said = list_open_comments(ctx)?;
+    let said = load_open_comments(state)?;
     let comments = said
         .iter()
         .map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str()))

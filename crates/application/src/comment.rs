@@ -124,7 +124,12 @@ pub(crate) fn load_comments(
 /// # Errors
 /// When the state cannot be read.
 pub fn list_open_comments(ctx: &Context<'_>) -> Result<Vec<CommentView>, Failure> {
-    let mut found = load_comments(&*ctx.store.begin_read()?, None)?;
+    Ok(load_open_comments(&*ctx.store.begin_read()?)?)
+}
+
+/// Returns the open comments of a snapshot, latest first.
+pub(crate) fn load_open_comments(state: &dyn Snapshot) -> Result<Vec<CommentView>, StoreFault> {
+    let mut found = load_comments(state, None)?;
     found.retain(|said| said.open);
     Ok(found)
 }

@@ -358,23 +358,7 @@ impl<'a> Context<'a> {
     /// Like [`Context::take_notices`], with at most ten misplaced, unavailable or duplicate files and the
     /// number of the others.
     pub fn take_short_notices(&self) -> Vec<Notice> {
-        let mut noticed = self.take_notices();
-        let mut files = 0;
-        noticed.retain(|one| {
-            // Only these come in thousands; all other notices are few and always shown.
-            let is_about_a_file = matches!(
-                one,
-                Notice::Misplaced { .. } | Notice::Unavailable { .. } | Notice::Duplicate { .. }
-            );
-            files += usize::from(is_about_a_file);
-            !is_about_a_file || files <= MAX_FILE_NOTICES
-        });
-        if files > MAX_FILE_NOTICES {
-            noticed.push(Notice::MoreFiles {
-                left: files - MAX_FILE_NOTICES,
-            });
-        }
-        noticed
+        shorten_notices(self.take_notices())
     }
 
     /// Adds a notice, unless it is there already.
@@ -460,4 +444,25 @@ impl<'a> Context<'a> {
             texts: Vec::new(),
         }
     }
+}
+
+/// Cuts a list of notices to at most ten misplaced, unavailable or duplicate files and the number of
+/// the others.
+pub(crate) fn shorten_notices(mut notices: Vec<Notice>) -> Vec<Notice> {
+    let mut files = 0;
+    notices.retain(|one| {
+        // Only these come in thousands; all other notices are few and always shown.
+        let is_about_a_file = matches!(
+            one,
+            Notice::Misplaced { .. } | Notice::Unavailable { .. } | Notice::Duplicate { .. }
+        );
+        files += usize::from(is_about_a_file);
+        !is_about_a_file || files <= MAX_FILE_NOTICES
+    });
+    if files > MAX_FILE_NOTICES {
+        notices.push(Notice::MoreFiles {
+            left: files - MAX_FILE_NOTICES,
+        });
+    }
+    notices
 }

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use domain::gates::{Event, FiredGate, UnprovedNode};
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::Node;
 use domain::operation::Verb;
@@ -25,7 +26,7 @@ use serde::Serialize;
 use crate::context::{Context, Notice};
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
-use crate::handle_host_event::override_key;
+use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{observe_node, with_recorded_node};
 use crate::scan::ScanScope;
@@ -296,12 +297,12 @@ pub(crate) fn find_missing_proof(
     node: &Node,
 ) -> Result<Option<String>, Failure> {
     // Checked first: judging proofs reads files and asks git.
-    if ctx.policy.gates.done == GateMode::Off {
+    let profile = ctx.find_profile(&node.profile);
+    let has_gate = profile.is_none_or(|profile| profile.has_gate("done"));
+    if ctx.policy.gates.done == GateMode::Off || !has_gate {
         return Ok(None);
     }
-    let level = ctx
-        .find_profile(&node.profile)
-        .and_then(|profile| profile.find_level(&node.level));
+    let level = profile.and_then(|profile| profile.find_level(&node.level));
     let need = level.map_or(EvidenceNeed::Declared, |level| level.evidence);
     let proofs: Vec<(ProofCheck, ProofStatus)> = judge_proofs(ctx, state, node.id)?
         .into_iter()
@@ -329,25 +330,34 @@ pub(crate) fn refuse_unproved(
     let Some(why) = find_missing_proof(ctx, state, node)? else {
         return Ok(());
     };
-    if ctx.policy.gates.done == GateMode::Warn {
+    // An override is not consumed here: the caller may still fail, and a person's permission is for
+    // one completion.
+    let verdict = evaluate_with_overrides(
+        ctx,
+        state,
+        &Event {
+            profiles: ctx.profiles,
+            unproved: Some(UnprovedNode {
+                path: &load_node_path(state, node)?,
+                profile: ctx.find_profile(&node.profile),
+                why: &why,
+            }),
+            ..Event::default()
+        },
+    )?;
+    if !verdict.warnings.is_empty() {
         ctx.push_notice(Notice::Unproved {
             node: node.alias.clone(),
             why,
         });
-        return Ok(());
     }
-    let path = load_node_path(state, node)?;
-    // The override is not consumed here: the caller may still fail, and a person's permission is
-    // for one completion.
-    if state.load_note(&override_key("done", &path))?.is_some() {
-        return Ok(());
+    match verdict.blocks.into_iter().next() {
+        Some(FiredGate { objection, .. }) => Err(objection
+            .next_steps
+            .into_iter()
+            .fold(Failure::refused(objection.why), Failure::with_step)),
+        None => Ok(()),
     }
-    Err(Failure::refused(why)
-        .with_step(format!("tl evidence run {path}"))
-        .with_step(format!("tl evidence show {path}"))
-        .with_step(format!(
-            "tl gate override done {path} --reason \"…\"   # a person lets it pass once"
-        )))
 }
 
 /// Consumes the override with which an unproved node is completed.
@@ -356,7 +366,7 @@ pub(crate) fn consume_override(
     tx: &mut dyn Transaction,
     node: &Node,
 ) -> Result<(), Failure> {
-    let key = override_key("done", &load_node_path(&*tx, node)?);
+    let key = override_note_key("done", &load_node_path(&*tx, node)?);
     if tx.load_note(&key)?.is_some() {
         tx.save_note(&key, None, ctx.clock.now())?;
     }

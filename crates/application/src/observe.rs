@@ -43,19 +43,66 @@ pub(crate) fn observe_then_read<'s>(
     if ctx.store.is_shared() && working_copy::shows_shared_state(ctx) {
         return Ok(snapshot);
     }
+    match observe_snapshot(ctx, snapshot, &[scope])? {
+        Observed::Current { state, .. } => Ok(state),
+        Observed::Changed { only_stamps } => record_then_read(ctx, scope, only_stamps),
+    }
+}
+
+/// A snapshot, compared with the files.
+pub(crate) enum Observed<'s> {
+    /// It is up to date.
+    Current {
+        state: Box<dyn Snapshot + 's>,
+        /// The nodes outside the trail, if the scan has loaded them.
+        tree: Option<Tree>,
+        /// Whether texts of this working copy are laid over a shared state.
+        is_overlay: bool,
+    },
+    /// Files changed that have to be recorded; the snapshot is closed, because the write lock may
+    /// not be taken under it.
+    Changed { only_stamps: bool },
+}
+
+/// Compares a snapshot with the files in `scopes`.
+pub(crate) fn observe_snapshot<'s>(
+    ctx: &Context<'s>,
+    state: Box<dyn Snapshot + 's>,
+    scopes: &[ScanScope],
+) -> Result<Observed<'s>, Failure> {
     // The ids of new nodes are placeholders far above the real ones: this scan is discarded, and
     // the one under the write lock allocates the ids.
-    let seen = scan_plan_files(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
-    if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
-        seen.decisions.remember(ctx);
-        return Ok(snapshot);
+    let placeholder = NodeId(u32::MAX / 2);
+    let mut tree = None;
+    for scope in scopes {
+        let mut seen = scan_plan_files(ctx, &*state, *scope, placeholder)?;
+        if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
+            seen.decisions.remember(ctx);
+            if *scope == ScanScope::WholeTree {
+                // Reading ten thousand nodes again takes tens of milliseconds.
+                tree = Some(Tree::new(Rc::unwrap_or_clone(seen.nodes)));
+            }
+            continue;
+        }
+        if !is_state_shared(ctx, &*state)? {
+            let only_stamps = seen.is_unchanged();
+            return Ok(Observed::Changed { only_stamps });
+        }
+        // One overlay shows one scan.
+        if scopes.len() > 1 {
+            seen = scan_plan_files(ctx, &*state, ScanScope::Everything, placeholder)?;
+        }
+        return Ok(Observed::Current {
+            state: working_copy::overlay_copy(ctx, state, seen)?,
+            tree: None,
+            is_overlay: true,
+        });
     }
-    if is_state_shared(ctx, &*snapshot)? {
-        return working_copy::overlay_copy(ctx, snapshot, seen);
-    }
-    // A store has one open snapshot at a time, and the write lock may not be taken under it.
-    drop(snapshot);
-    record_then_read(ctx, scope, seen.is_unchanged())
+    Ok(Observed::Current {
+        state,
+        tree,
+        is_overlay: false,
+    })
 }
 
 /// Records the changes in `scope` and returns an up-to-date snapshot.
@@ -282,25 +329,25 @@ pub(crate) fn observe_plans<'s>(
 ) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
     ctx.store.finish_mirror();
     let snapshot = ctx.store.begin_read()?;
-    let seen = scan_plan_files(ctx, &*snapshot, ScanScope::WholeTree, NodeId(u32::MAX / 2))?;
-    if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
-        seen.decisions.remember(ctx);
-        // The scan has loaded every node already; reading ten thousand of them again takes tens of
-        // milliseconds.
-        let nodes = Rc::unwrap_or_clone(seen.nodes);
-        return Ok((snapshot, Tree::new(nodes)));
-    }
-    if is_state_shared(ctx, &*snapshot)? {
-        let snapshot = working_copy::overlay_copy(ctx, snapshot, seen)?;
-        let tree = Tree::new(snapshot.nodes_outside(&[domain::trail::PROFILE])?);
-        return Ok((snapshot, tree));
-    }
-    drop(snapshot);
-    // Not scanned a second time before the lock is taken: a checkout may have changed hundreds of
-    // files.
-    let snapshot = record_then_read(ctx, ScanScope::Everything, seen.is_unchanged())?;
-    let tree = Tree::new(snapshot.nodes_outside(&[domain::trail::PROFILE])?);
-    Ok((snapshot, tree))
+    let (state, tree) = match observe_snapshot(ctx, snapshot, &[ScanScope::WholeTree])? {
+        Observed::Current { state, tree, .. } => (state, tree),
+        // Not scanned a second time before the lock is taken: a checkout may have changed hundreds
+        // of files.
+        Observed::Changed { only_stamps } => {
+            let state = record_then_read(ctx, ScanScope::Everything, only_stamps)?;
+            (state, None)
+        }
+    };
+    let tree = match tree {
+        Some(tree) => tree,
+        None => load_plan_tree(&*state)?,
+    };
+    Ok((state, tree))
+}
+
+/// Loads the tree of all plans, without the trail.
+pub(crate) fn load_plan_tree(state: &dyn Snapshot) -> Result<Tree, Failure> {
+    Ok(Tree::new(state.nodes_outside(&[domain::trail::PROFILE])?))
 }
 
 /// Records the changes in `scope` as an operation of its own.

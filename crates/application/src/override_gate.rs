@@ -1,16 +1,17 @@
-//! Override a gate: let the next step on a node pass once, by a person's decision with a reason.
+//! Override a gate: let the next step on a node or file pass once, by a person's decision with a reason.
 
 use domain::decision::Verdict;
-use domain::gates;
+use domain::gates::{self, GateScope};
 use domain::ids::OperationId;
 use domain::operation::Verb;
+use domain::ports::Transaction;
 use domain::suggest::nearest_hint;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::decisions::record_override;
-use crate::failure::Failure;
-use crate::handle_host_event::override_key;
+use crate::failure::{Failure, FailureKind};
+use crate::handle_host_event::override_note_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::with_recorded_node_files;
 
@@ -18,6 +19,7 @@ use crate::observe::with_recorded_node_files;
 #[derive(Clone, Debug)]
 pub struct OverrideRequest {
     pub gate: String,
+    /// The node; for the `intent` gate also a file, or `command`.
     pub node: Vec<String>,
     pub reason: String,
 }
@@ -44,15 +46,8 @@ pub fn override_gate(
         Failure::invalid(format!("there is no gate `{}`{hint}", request.gate))
             .with_step(format!("gates: {}", names.join(", ")))
     })?;
-    if gate.name == "decisions" {
-        return Err(
-            Failure::refused("a decision file is written by the command that decides")
-                .with_step("tl approve NODE"),
-        );
-    }
-    if gate.name == "frozen" {
-        return Err(Failure::refused("a frozen plan document cannot be changed")
-            .with_step("tl doc revise   # a new revision that starts from it"));
+    if let Some((why, step)) = gate.never_overridden {
+        return Err(Failure::refused(why).with_step(step));
     }
     // An agent that could override its own gates would have none.
     if !ctx.actor.is_human() {
@@ -64,32 +59,43 @@ pub fn override_gate(
     if request.reason.trim().is_empty() {
         return Err(Failure::invalid("an override needs a reason").with_step("--reason \"…\""));
     }
-    with_recorded_node_files(ctx, &request.node, |planned, tx, id, rest| {
-        reject_extra_words(rest)?;
-        let node = load_node(&*tx, id)?;
-        let path = load_node_path(&*tx, &node)?;
-        let summary = format!(
-            "override {} gate for {path}: {}",
-            gate.name,
-            request.reason.trim()
-        );
-        let new = ctx.new_operation(Verb::Override, summary);
-        let what = Verdict::Overridden {
-            gate: gate.name.to_owned(),
-            reason: request.reason.trim().to_owned(),
-        };
-        let operation = record_override(ctx, planned, tx, &node, new, what)?;
-        // The permission is a note, consumed by the step that uses it; that it was given, by whom
-        // and why, stays in the history.
-        tx.save_note(
-            &override_key(gate.name, &path),
-            Some(request.reason.trim()),
-            ctx.clock.now(),
-        )?;
-        Ok(OverrideOutcome {
+    let reason = request.reason.trim();
+    let new_operation = |path: &str| {
+        let summary = format!("override {} gate for {path}: {reason}", gate.name);
+        ctx.new_operation(Verb::Override, summary)
+    };
+    // The permission is a note, consumed by the step that uses it; that it was given, by whom and
+    // why, stays in the history.
+    let permit = |tx: &mut dyn Transaction, path: String, operation: OperationId| {
+        let key = override_note_key(gate.name, &path);
+        tx.save_note(&key, Some(reason), ctx.clock.now())?;
+        Ok::<_, Failure>(OverrideOutcome {
             gate: gate.name,
             path,
             operation,
         })
-    })
+    };
+    let recorded = with_recorded_node_files(ctx, &request.node, |planned, tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = load_node(&*tx, id)?;
+        let path = load_node_path(&*tx, &node)?;
+        let what = Verdict::Overridden {
+            gate: gate.name.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let operation = record_override(ctx, planned, tx, &node, new_operation(&path), what)?;
+        permit(tx, path, operation)
+    });
+    match recorded {
+        // This gate is about any file, and about commands.
+        Err(failure) if failure.kind == FailureKind::NotFound && gate.scope == GateScope::Trail => {
+            let mut tx = ctx.store.begin_write()?;
+            let path = request.node.join(" ");
+            let operation = tx.record_operation(new_operation(&path))?;
+            let outcome = permit(&mut *tx, path, operation)?;
+            tx.commit()?;
+            Ok(outcome)
+        }
+        recorded => recorded,
+    }
 }

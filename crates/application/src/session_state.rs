@@ -1,7 +1,8 @@
 //! Loads and stores the state of a session.
 
+use domain::host_event::HostEvent;
 use domain::ports::{Snapshot, Transaction};
-use domain::session_state::SessionState;
+use domain::session_state::{Conversation, SessionState};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -13,6 +14,19 @@ pub(crate) fn load_session_state(
 ) -> Result<SessionState, Failure> {
     let note = state.load_note(&SessionState::note_key(session))?;
     Ok(SessionState::from_note(note.as_deref()))
+}
+
+/// Loads the state of an event's session.
+pub(crate) fn load_event_state(
+    state: &dyn Snapshot,
+    event: &HostEvent,
+) -> Result<SessionState, Failure> {
+    let mut session = load_session_state(state, &event.session)?;
+    // The same id in another host is another conversation.
+    if session.conversation.host != Some(event.host) {
+        session.conversation = Conversation::of_host(Some(event.host));
+    }
+    Ok(session)
 }
 
 /// Stores the state of the acting session.

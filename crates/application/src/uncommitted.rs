@@ -3,11 +3,11 @@
 //! The sums are in `domain::work::uncommitted`; this asks git and the notes for them. Counting
 //! needs a `git` process (15 ms), so the `loc` gate uses the remembered count where it can.
 
-use domain::host_event::{Host, ToolCall};
+use domain::host_event::ToolCall;
 use domain::ports::{ChangedLines, GitHead, Snapshot, Transaction};
 use domain::session_state::WorkState;
 use domain::work::uncommitted::{
-    AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines, is_excluded,
+    AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines, is_excluded, is_exempt,
     replace_file_counts, with_other_halves,
 };
 
@@ -124,31 +124,7 @@ pub(crate) fn recount_after_call(
 /// Whether the lines of a file count: not those of plans, tickets, our own files, or generated
 /// ones.
 fn is_counted(ctx: &Context<'_>, path: &str) -> bool {
-    !is_exempt(ctx, path) && !is_excluded(path, &ctx.policy.gates.loc_exclude)
-}
-
-/// Whether a file is a plan, lies in a ticket's folder, or belongs to this program or a host. Such
-/// files are never blocked.
-pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
-    // Settings of hosts and our own files change as a side effect of working, and plans are under
-    // their own gates.
-    if path.starts_with(".throughline/")
-        || Host::ALL.iter().any(|host| host.has_settings_at(path))
-        || domain::profile::locate_plan(ctx.profiles, path).is_some()
-    {
-        return true;
-    }
-    ctx.profiles
-        .iter()
-        .flat_map(|profile| &profile.levels)
-        .any(|level| {
-            level.is_flat()
-                && level.file.as_ref().is_some_and(|file| {
-                    let folder = file.listing_folder("");
-                    path.strip_prefix(&folder)
-                        .is_some_and(|rest| rest.starts_with('/'))
-                })
-        })
+    !is_exempt(ctx.profiles, path) && !is_excluded(path, &ctx.policy.gates.loc_exclude)
 }
 
 /// Loads which live session wrote which file, as far as hooks have seen it. Files of a session that

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use domain::ids::NodeId;
 use domain::node::Node;
 use domain::ports::Snapshot;
-use domain::session_state::WorkState;
 use domain::work::focus::RootFocus;
 use domain::work::tdd::{Cycle, parse_commit_step};
 use domain::work::uncommitted::Uncommitted;
@@ -19,11 +18,13 @@ use crate::absent_nodes::describe_absence;
 use crate::claim_node::list_active_claims;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handle_host_event::{NextStep, evaluate_step};
 use crate::locate::{load_ancestors, load_node_path};
 use crate::observe::observe_then_read;
 use crate::scan::ScanScope;
 use crate::session_position::{
-    SessionPosition, Ticket, has_work_phases, head_commit, load_focus, load_position, load_ticket,
+    SessionPosition, Ticket, find_phase, has_work_phases, head_commit, load_focus, load_position,
+    load_ticket,
 };
 use crate::session_state::load_session_state;
 use crate::uncommitted::count_uncommitted;
@@ -194,7 +195,6 @@ pub(crate) fn build_where_view(
     state: &dyn Snapshot,
 ) -> Result<WhereView, Failure> {
     let place = load_position(ctx, state)?;
-    let memory = load_session_state(state, &ctx.session)?.work;
     // Counting lines may need a `git` process (15 ms), so it is left out where no profile has the
     // gate.
     let counts = ctx.profiles.iter().any(|profile| profile.has_gate("loc"));
@@ -230,7 +230,7 @@ pub(crate) fn build_where_view(
         .active_root
         .and_then(|root| place.stack.iter().find(|node| node.id == root));
     let line = render_status_line(ctx, &place, uncommitted.as_ref());
-    let gate = find_open_gate(ctx, &place, &memory, uncommitted.as_ref());
+    let gate = find_open_gate(ctx, state, &place)?;
     Ok(WhereView {
         session: ctx.session.clone(),
         active_root: active.map(|node| node.alias.clone()),
@@ -471,44 +471,39 @@ pub(crate) fn render_status_line(
     text
 }
 
-/// Returns the gate that would block the next edit, if any.
+/// Returns the gate that would block the next edit, if any: the first that the next event reports.
 fn find_open_gate(
     ctx: &Context<'_>,
+    state: &dyn Snapshot,
     place: &SessionPosition,
-    memory: &WorkState,
-    uncommitted: Option<&Uncommitted>,
-) -> Option<GateView> {
-    // First, because it blocks every edit; the other two end as soon as the agent has read the
-    // context.
-    if let Some(found) = uncommitted.filter(|found| found.lines > ctx.policy.gates.loc_limit) {
-        let reason = format!("{} changed lines are not committed", found.lines);
-        return Some(GateView {
-            r#type: "loc",
-            reason,
-            to_phase: None,
-            context_file: None,
-        });
-    }
-    let ticket = place.ticket.as_ref()?;
-    let phase = ticket.phase().unwrap_or_default();
-    let profile = ctx.find_profile(&ticket.node.profile)?;
-    let context_file = crate::session_position::find_phase(profile, ticket.phase())
-        .map(|phase| phase.guide.clone());
-    // The phase and context gates block once, until the agent has been given the text of this
-    // ticket and phase.
-    match memory.guided.get(&ticket.node.id) {
-        Some(known) if known != phase => Some(GateView {
-            r#type: "phase",
-            reason: format!("Entering {phase} phase"),
-            to_phase: Some(phase.to_owned()),
-            context_file,
-        }),
-        Some(_) => None,
-        None => Some(GateView {
-            r#type: "context",
-            reason: format!("Entering {}", ticket.node.alias),
-            to_phase: None,
-            context_file,
-        }),
-    }
+) -> Result<Option<GateView>, Failure> {
+    let session = load_session_state(state, &ctx.session)?;
+    // The state it returns is dropped: to look at a gate gives nothing to the agent.
+    let asked = evaluate_step(ctx, state, session, &NextStep::next_edit(ctx))?;
+    let Some(fired) = asked.verdict.blocks.into_iter().next() else {
+        return Ok(None);
+    };
+    let ticket = place.ticket.as_ref();
+    let guide = || {
+        let ticket = ticket?;
+        let phase = find_phase(ctx.find_profile(&ticket.node.profile)?, ticket.phase())?;
+        Some(phase.guide.clone())
+    };
+    let phase = ticket.and_then(Ticket::phase).unwrap_or_default();
+    // The words for a phase and a context are those that the hosts' scripts know.
+    let (reason, to_phase, context_file) = match fired.gate {
+        "phase" => (
+            format!("Entering {phase} phase"),
+            Some(phase.to_owned()),
+            guide(),
+        ),
+        "context" => (format!("Entering {}", place.node_name()), None, guide()),
+        _ => (fired.objection.why, None, None),
+    };
+    Ok(Some(GateView {
+        r#type: fired.gate,
+        reason,
+        to_phase,
+        context_file,
+    }))
 }

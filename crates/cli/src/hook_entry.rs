@@ -16,16 +16,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{
-    EventContext, EventOutcome, TouchedPlan, handle_host_event, identifies_session, touched_files,
-    touched_plans,
+    EventContext, EventOutcome, ObservedCall, TouchedPlan, handle_host_event, identifies_session,
 };
 use application::{Failure, run_for_value};
 use domain::gates::{FiredGate, Objection};
-use domain::host_event::{FileEffect, Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
+use domain::host_event::{Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::policy::{GateMode, GatePolicy, Governance, Policy};
-use domain::ports::{FileStatResult, PlanFiles, StoreFault};
+use domain::policy::{GateMode, Policy};
+use domain::ports::StoreFault;
 use domain::profile::{BUILT_IN_PROFILES, Profile, built_in_profile};
 use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, EngineSettings};
@@ -203,19 +202,21 @@ fn fallback_for_project(event: &HostEvent, root: &Path) -> Reply {
         return Reply::default();
     };
     // A broken config.toml must not switch the gates off: then the defaults decide.
-    let (profiles, fail_closed) = match Project::load_for_hook(root) {
-        Ok(project) => (project.profiles, project.settings.policy.gates.fail_closed),
-        Err(_) => (built_in_profiles(), GatePolicy::default().fail_closed),
+    let (profiles, policy) = match Project::load_for_hook(root) {
+        Ok(project) => (project.profiles, project.settings.policy),
+        Err(_) => (built_in_profiles(), Policy::default()),
     };
-    let plans = touched_plans(&files, &profiles, event);
-    let reply = fallback_reply(event, &plans, &files, &fail_closed);
+    let call = ObservedCall::from_event(&files, &profiles, event);
+    let reply = fallback_reply(event, &call, &files, &policy);
     match &event.happening {
         // A write to an unknown path may be a write to a plan.
         Happening::ToolAboutToRun(call)
             if reply.block.is_none() && call.touches.is_empty() && is_file_write(call) =>
         {
             Reply {
-                block: fail_closed
+                block: policy
+                    .gates
+                    .fail_closed
                     .first()
                     .map(|gate| unchecked_message(gate, "a write to an unknown file")),
                 ..reply
@@ -287,32 +288,22 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
         // Without settings, plans are looked for by the built-in profiles and the default gates
         // apply. Failing open here would let an agent disable the gates by breaking the file.
         let profiles = built_in_profiles();
-        let plans = touched_plans(&files, &profiles, event);
-        set_fallback_reply(fallback_reply(
-            event,
-            &plans,
-            &files,
-            &GatePolicy::default().fail_closed,
-        ));
+        let call = ObservedCall::from_event(&files, &profiles, event);
+        set_fallback_reply(fallback_reply(event, &call, &files, &Policy::default()));
     })?;
     let policy = &project.settings.policy;
-    let plans = touched_plans(&files, &project.profiles, event);
-    if let Some(handled) = refuse_impersonation(event, policy) {
-        return Ok(handled);
+    let call = ObservedCall::from_event(&files, &project.profiles, event);
+    // Before the state is opened: these gates must hold when it cannot be.
+    if let Some(refused) = call.refuse_without_state(event, policy) {
+        return Ok(refused);
     }
-    let touched = touched_files(&files, &project.profiles, event);
     // Opening the store takes about 1 ms of CPU; most calls do not need it.
-    if !concerns_state(event, &plans, &touched, &project) {
+    if !call.concerns_state(event, policy) {
         return Ok(EventOutcome::default());
     }
-    set_fallback_reply(fallback_reply(
-        event,
-        &plans,
-        &files,
-        &policy.gates.fail_closed,
-    ));
+    set_fallback_reply(fallback_reply(event, &call, &files, policy));
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
-    evaluate_on_state(event, &project, &files, &plans, &touched)
+    evaluate_on_state(event, &project, &files, &call)
 }
 
 /// Opens the store and evaluates the event on the state.
@@ -320,8 +311,7 @@ fn evaluate_on_state(
     event: &HostEvent,
     project: &Project,
     files: &DiskFiles,
-    plans: &[TouchedPlan<'_>],
-    touched: &[String],
+    call: &ObservedCall<'_>,
 ) -> Result<EventOutcome, Failure> {
     let policy = &project.settings.policy;
     // A quarter for the lock and half for retries leave time to answer before the watchdog does.
@@ -339,7 +329,7 @@ fn evaluate_on_state(
         .flatten();
     let store = match project.open_store_quietly(&engine, None) {
         Err(StoreFault::Foreign { .. }) => {
-            return Ok(reply_for_unadopted(event, plans, policy, &ledger));
+            return Ok(reply_for_unadopted(event, &call.plans, policy, &ledger));
         }
         opened => opened?,
     };
@@ -372,8 +362,8 @@ fn evaluate_on_state(
                 settings::effective_principal(ctx.store.remote_principal(), person, ctx.policy);
             let surroundings = EventContext {
                 person: &person,
-                plans,
-                files: touched,
+                plans: &call.plans,
+                files: &call.files,
                 faults: faults.as_deref(),
                 host_process: host_process.as_ref(),
             };
@@ -409,7 +399,7 @@ fn reply_for_unadopted(
     let fired = |plan: String| {
         vec![FiredGate {
             gate: GATE,
-            plan,
+            subject: plan,
             objection: Objection::new(why.to_owned(), steps.clone()),
         }]
     };
@@ -441,7 +431,7 @@ fn reply_for_unadopted(
         };
     }
     let starts = matches!(event.happening, Happening::SessionStarted { .. });
-    // The ledger is the memory here: session memory is in the state that must not be used.
+    // The ledger is the memory here: the session's is in the state that must not be used.
     let was_told = || {
         ledger
             .read_latest_lines()
@@ -477,98 +467,18 @@ fn append_masked_notices(handled: &mut EventOutcome, warnings: Vec<String>) {
     }
 }
 
-/// Blocks `tl hook` in an agent's shell command where only people may approve: with a forged prompt
-/// event an agent could type `approve` in a person's name.
-fn refuse_impersonation(event: &HostEvent, policy: &Policy) -> Option<EventOutcome> {
-    let Happening::ToolAboutToRun(call) = &event.happening else {
-        return None;
-    };
-    if !policy.approval.requires_person() || !call.shell_line()?.runs_own_hook() {
-        return None;
-    }
-    let block = "Throughline: `tl hook` is run by the host, not by an agent: only a person may approve here, and hooks \
-                             receive what that person types.\n  next: ask the person";
-    Some(EventOutcome {
-        reply: Reply {
-            block: Some(block.to_owned()),
-            ..Reply::default()
-        },
-        ..EventOutcome::default()
-    })
-}
-
-/// Whether an event needs the store. Most tool calls do not touch plans and must stay cheap.
-fn concerns_state(
-    event: &HostEvent,
-    plans: &[TouchedPlan<'_>],
-    files: &[String],
-    project: &Project,
-) -> bool {
-    let profiles = &project.profiles;
-    let documents = files
-        .iter()
-        .any(|file| domain::plan_document::split_document_path(file).is_some());
-    let works = !files.is_empty() && profiles.iter().any(|profile| profile.gates.is_some());
-    // A trail records every call.
-    let trail = domain::trail::has_trail_profile(profiles);
-    let strict = project.settings.policy.governance == Governance::Strict;
-    match &event.happening {
-        Happening::ToolAboutToRun(call)
-            if trail && (!files.is_empty() || (strict && call.may_write_by_command())) =>
-        {
-            true
-        }
-        Happening::ToolFinished { .. } if trail => true,
-        Happening::ToolAboutToRun(call) => {
-            documents
-                || works
-                || plans.iter().any(|plan| plan.effect.modifies_file())
-                || call.runs_tl()
-        }
-        Happening::ToolFinished { call, .. } => {
-            // A host without a session start after compaction gets its briefing with the next
-            // command.
-            let may_be_owed = call.command.is_some() && !event.host.restarts_after_compaction();
-            works || !plans.is_empty() || call.may_change_anything() || may_be_owed
-        }
-        Happening::SubagentStopping => false,
-        _ => true,
-    }
-}
-
 /// Returns the reply for the case that the gates cannot be evaluated: blocks what a fail-closed
 /// gate would have had to check.
 fn fallback_reply(
     event: &HostEvent,
-    plans: &[TouchedPlan<'_>],
+    call: &ObservedCall<'_>,
     files: &DiskFiles,
-    fail_closed: &[String],
+    policy: &Policy,
 ) -> Reply {
-    let closed = |gate: &str| fail_closed.iter().any(|name| name == gate);
-    // An unreadable file counts as existing: `shrink` and `read-before-write` protect its content.
-    let exists = |plan: &TouchedPlan<'_>| {
-        matches!(
-            files.stat_file(&plan.file),
-            FileStatResult::Present(_) | FileStatResult::Unavailable(_)
-        )
-    };
     let unasked = match &event.happening {
-        Happening::ToolAboutToRun(_) => plans.iter().find_map(|plan| {
-            let overwrites = matches!(plan.effect, FileEffect::Write { .. }) && exists(plan);
-            let gate = if overwrites && closed("read-before-write") {
-                "read-before-write"
-            } else if plan.effect.modifies_file()
-                && plan.place.aliases.len() > 1
-                && closed("hierarchy")
-            {
-                "hierarchy"
-            } else if plan.effect.modifies_file() && exists(plan) && closed("shrink") {
-                "shrink"
-            } else {
-                return None;
-            };
-            Some((gate, format!("`{}`", plan.place.path_alias())))
-        }),
+        Happening::ToolAboutToRun(_) => call
+            .find_unchecked(files, policy)
+            .map(|(gate, subject)| (gate, format!("`{subject}`"))),
         // Typed commands are carried out by us alone; passing them on would make the agent try.
         Happening::PromptSubmitted { prompt } => match typed_command::parse_typed_command(prompt) {
             Some(TypedCommand::Plan { level, id }) => {
@@ -693,7 +603,7 @@ fn render_and_record_reply(handled: EventOutcome) -> String {
         .blocked
         .first()
         .or(handled.warned.first())
-        .map(|fired| fired.plan.clone());
+        .map(|fired| fired.subject.clone());
     running.ledger.append_entry(entry, outcome);
     printed
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::detection::SessionCounters;
+use crate::host_event::Host;
 use crate::ids::{Digest32, NodeId, VersionHash};
 use crate::ports::ChangedLines;
 
@@ -52,6 +53,8 @@ fn has_no_calls(counters: &SessionCounters) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conversation {
+    /// The host it is held in.
+    pub host: Option<Host>,
     /// Whether a session start was received.
     pub started: bool,
     /// The version of each plan it last read or wrote.
@@ -104,6 +107,15 @@ pub struct PendingPhase {
 }
 
 impl Conversation {
+    /// Returns a new conversation in a host.
+    #[must_use]
+    pub fn of_host(host: Option<Host>) -> Self {
+        Self {
+            host,
+            ..Self::default()
+        }
+    }
+
     /// Forgets the context given to the model, when a conversation starts again without it.
     pub fn forget_shown_context(&mut self) {
         // `read` stays: otherwise the read-before-write gate would ask for every plan again after

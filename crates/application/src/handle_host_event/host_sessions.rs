@@ -22,49 +22,43 @@ pub fn identifies_session(event: &HostEvent) -> bool {
     }
 }
 
-/// Registers the session in a transaction of its own, unless it is registered already.
-pub(super) fn register_session(
-    ctx: &Context<'_>,
+/// Whether an event tells something new about the sessions of its host process.
+pub(super) fn needs_registration(
+    state: &dyn Snapshot,
     event: &HostEvent,
     process: Option<&ProcessIdentity>,
-) -> Result<(), Failure> {
-    let Some(process) = process.filter(|_| !event.session.is_empty()) else {
-        return Ok(());
-    };
-    // Nearly always the case; the write lock would be taken before every call of `tl`.
-    if updated_note(&*ctx.store.begin_read()?, event, process)?.is_none() {
-        return Ok(());
-    }
-    let mut tx = ctx.store.begin_write()?;
-    register_session_within(ctx, &mut *tx, event, Some(process))?;
-    Ok(tx.commit()?)
+) -> Result<bool, Failure> {
+    // Nearly never: the write lock would be taken before every call of `tl`.
+    Ok(updated_note(state, event, process)?.is_some())
 }
 
-/// Registers the session within a running transaction.
-pub(super) fn register_session_within(
+/// Registers the session of an event within its transaction.
+pub(super) fn register_session(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     event: &HostEvent,
     process: Option<&ProcessIdentity>,
 ) -> Result<(), Failure> {
-    let Some(process) = process.filter(|_| !event.session.is_empty()) else {
-        return Ok(());
-    };
-    if let Some(noted) = updated_note(&*tx, event, process)? {
+    if let Some((key, noted)) = updated_note(&*tx, event, process)? {
         let body = serde_json::to_string(&noted).unwrap_or_default();
         let body = (!noted.sessions.is_empty()).then_some(body);
-        tx.save_note(&process.note_key(), body.as_deref(), ctx.clock.now())?;
+        tx.save_note(&key, body.as_deref(), ctx.clock.now())?;
     }
     Ok(())
 }
 
-/// Returns the note as it should be, or `None` if it is up to date.
+/// Returns the note as it should be, with its key, or `None` if it is up to date.
 fn updated_note(
     state: &dyn Snapshot,
     event: &HostEvent,
-    process: &ProcessIdentity,
-) -> Result<Option<HostProcess>, Failure> {
-    let before = HostProcess::from_note(state.load_note(&process.note_key())?.as_deref());
+    process: Option<&ProcessIdentity>,
+) -> Result<Option<(String, HostProcess)>, Failure> {
+    let is_named = !event.session.is_empty() && identifies_session(event);
+    let Some(process) = process.filter(|_| is_named) else {
+        return Ok(None);
+    };
+    let key = process.note_key();
+    let before = HostProcess::from_note(state.load_note(&key)?.as_deref());
     let mut after = before.clone();
     match &event.happening {
         Happening::SessionEnded => after.remove_session(&event.session),
@@ -76,5 +70,5 @@ fn updated_note(
             after.add_session(event.host.as_str(), &event.session, command);
         }
     }
-    Ok((after != before).then_some(after))
+    Ok((after != before).then_some((key, after)))
 }

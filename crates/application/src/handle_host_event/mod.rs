@@ -1,31 +1,36 @@
-//! Handles one event of an agent host: scans the plan files, evaluates the gates, returns what the
-//! agent should know.
+//! Handles one event of an agent host: gather → decide → commit → report.
 //!
-//! One process, one event, at most one write transaction. Operations go into the synced journal;
-//! session memory (which plans a session has read) is kept as notes, which may be lost without
-//! harm.
+//! One process, one event: one read snapshot, one evaluation of the gates, at most one write
+//! transaction. Operations go into the synced journal; the session's state is a note, which may be
+//! lost without harm.
 
+mod commit;
+mod finished_work;
+mod gather;
 mod host_sessions;
-mod kept_files;
 mod overlaps;
 mod plan_messages;
 mod plans;
 mod prompt_submitted;
 mod session_events;
 mod signals;
+mod stateless;
 mod tool_about_to_run;
 mod tool_finished;
-mod work_gates;
+mod work_facts;
 
 use domain::calling_session::ProcessIdentity;
-use domain::gates::FiredGate;
+use domain::gates::{self, FiredGate, GateVerdict};
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 
+pub(crate) use self::gather::{
+    NextStep, evaluate_step, evaluate_with_overrides, override_note_key,
+};
 pub use self::host_sessions::identifies_session;
 pub(crate) use self::plans::find_recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
-pub(crate) use self::tool_about_to_run::override_key;
+pub use self::stateless::ObservedCall;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -42,11 +47,11 @@ pub struct EventOutcome {
 }
 
 impl EventOutcome {
-    /// Merges the outcome of another handler of the same event.
+    /// Merges the outcome of the same event in another project.
     #[must_use]
     pub fn merge(mut self, more: Self) -> Self {
         let join = |into: &mut Option<String>, text: Option<String>| match (into.as_mut(), text) {
-            // Joined, not replaced: two gates may block one call, and the agent should see both
+            // Joined, not replaced: two projects may block one call, and the agent should see both
             // reasons at once instead of one per attempt.
             (Some(before), Some(text)) => before.push_str(&format!("\n\n{text}")),
             (None, text) => *into = text,
@@ -65,10 +70,24 @@ impl EventOutcome {
         self
     }
 
-    fn with_context(context: Option<String>) -> Self {
+    /// Returns the outcome of a blocked step.
+    fn from_block(verdict: GateVerdict) -> Self {
         Self {
             reply: Reply {
-                context,
+                block: Some(gates::render_objections(&verdict.blocks)),
+                ..Reply::default()
+            },
+            blocked: verdict.blocks,
+            warned: verdict.warnings,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the outcome of a step that passes, with messages for the agent.
+    fn from_messages(messages: &[String]) -> Self {
+        Self {
+            reply: Reply {
+                context: (!messages.is_empty()).then(|| messages.join("\n\n")),
                 ..Reply::default()
             },
             ..Self::default()
@@ -102,46 +121,22 @@ pub fn handle_host_event(
 ) -> Result<EventOutcome, Failure> {
     match &event.happening {
         Happening::ToolAboutToRun(call) => {
-            let handled =
-                tool_about_to_run::handle_tool_about_to_run(ctx, event, call, surroundings)?
-                    .merge(signals::check_trail_gates(ctx, event, call, surroundings)?);
-            // A blocked call changes nothing. Hosts that drop context before a tool get it after.
-            if handled.reply.block.is_some() || !event.host.accepts_context_before_tools() {
-                return Ok(handled);
-            }
-            Ok(handled.merge(overlaps::tell_overlaps(ctx, event, surroundings)?))
+            tool_about_to_run::handle_tool_about_to_run(ctx, event, call, surroundings)
         }
         Happening::ToolFinished { call, failed } => {
-            let plans =
-                tool_finished::handle_tool_finished(ctx, event, call, *failed, surroundings)?;
-            let handled = plans.merge(signals::count_finished_call(
-                ctx,
-                event,
-                call,
-                *failed,
-                surroundings,
-            )?);
-            if event.host.accepts_context_before_tools() {
-                return Ok(handled);
-            }
-            Ok(handled.merge(overlaps::tell_overlaps(ctx, event, surroundings)?))
+            tool_finished::handle_tool_finished(ctx, event, call, *failed, surroundings)
         }
         Happening::PromptSubmitted { prompt } => {
-            let handled = prompt_submitted::handle_prompt(ctx, event, prompt, surroundings)?;
-            session_events::record_presence(ctx)?;
-            Ok(handled)
+            prompt_submitted::handle_prompt(ctx, event, prompt, surroundings)
         }
         Happening::SessionStarted { source } => {
-            let started = session_events::handle_start(ctx, event, *source, surroundings)?;
-            // The briefing already lists the open signals, so they must not be repeated after the
-            // first tool call.
-            signals::mark_signals_reported(ctx)?;
-            session_events::record_presence(ctx)?;
-            Ok(started)
+            session_events::handle_start(ctx, event, *source, surroundings)
         }
         Happening::Compacting => session_events::handle_compacting(ctx, event),
         Happening::Compacted => session_events::handle_compacted(ctx, event),
-        Happening::Stopping { again } => session_events::handle_stop(ctx, event, *again),
+        Happening::Stopping { again } => {
+            session_events::handle_stop(ctx, event, *again, surroundings)
+        }
         // A subagent's turn is part of the main agent's, whose own stop is handled.
         Happening::SubagentStopping => Ok(EventOutcome::default()),
         Happening::SessionEnded => session_events::handle_end(ctx, event, surroundings),

@@ -1,10 +1,11 @@
 //! Tells a session once that another live session works on the same file or node.
 
-use domain::host_event::HostEvent;
 use domain::ids::Digest32;
+use domain::ports::Snapshot;
+use domain::session_state::Conversation;
 use domain::work::overlap::find_overlaps;
 
-use super::{EventContext, EventOutcome, session_events};
+use super::EventContext;
 use crate::context::Context;
 use crate::coordination::{load_focus_key, load_shared_sessions};
 use crate::failure::Failure;
@@ -12,28 +13,23 @@ use crate::failure::Failure;
 /// Returns the message about overlaps of what a call changes, if there are new ones.
 ///
 /// While no other session is live this reads one small file.
-pub(super) fn tell_overlaps(
+pub(super) fn describe_overlaps(
     ctx: &Context<'_>,
-    event: &HostEvent,
+    state: &dyn Snapshot,
+    conversation: &mut Conversation,
     surroundings: &EventContext<'_>,
-) -> Result<EventOutcome, Failure> {
+) -> Result<Option<String>, Failure> {
     let files = changed_files(surroundings);
     if files.is_empty() {
-        return Ok(EventOutcome::default());
+        return Ok(None);
     }
     let sessions = load_shared_sessions(ctx)?.unwrap_or_default();
     // Usually there is no other session, and the state need not be read.
     if sessions.iter().all(|one| one.is_own(&ctx.session)) {
-        return Ok(EventOutcome::default());
+        return Ok(None);
     }
-    let state = ctx.store.begin_read()?;
-    let focus = load_focus_key(ctx, &*state)?;
+    let focus = load_focus_key(ctx, state)?;
     let found = find_overlaps(&sessions, &ctx.session, &files, focus.as_ref());
-    if found.is_empty() {
-        return Ok(EventOutcome::default());
-    }
-    let known = session_events::load_memory(&*state, event)?.told_overlaps;
-    drop(state);
     let new: Vec<(String, Digest32)> = found
         .iter()
         .map(|overlap| {
@@ -41,19 +37,17 @@ pub(super) fn tell_overlaps(
             let digest = Digest32::of_bytes(sentence.as_bytes());
             (sentence, digest)
         })
-        .filter(|(_, digest)| !known.contains(digest))
+        .filter(|(_, digest)| !conversation.told_overlaps.contains(digest))
         .collect();
     if new.is_empty() {
-        return Ok(EventOutcome::default());
+        return Ok(None);
     }
-    session_events::update_memory(ctx, event, |memory| {
-        memory.remember_overlaps(new.iter().map(|(_, digest)| *digest));
-    })?;
+    conversation.remember_overlaps(new.iter().map(|(_, digest)| *digest));
     let sentences: Vec<&str> = new.iter().map(|(sentence, _)| sentence.as_str()).collect();
-    Ok(EventOutcome::with_context(Some(format!(
+    Ok(Some(format!(
         "Throughline: {}. Coordinate before you change it (tl overlap).",
         sentences.join("; ")
-    ))))
+    )))
 }
 
 /// Returns the project files a call changes, plans included.

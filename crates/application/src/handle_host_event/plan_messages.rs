@@ -11,7 +11,7 @@ use domain::session_state::Conversation;
 use domain::text::count_with_noun;
 
 use crate::approve::collect_warnings;
-use crate::context::{Context, Notice};
+use crate::context::{Context, Notice, shorten_notices};
 use crate::failure::Failure;
 use crate::locate::{load_node_path, load_parent};
 use crate::status_cascade::count_stale_nodes;
@@ -25,7 +25,7 @@ pub(super) fn describe_operations(
     state: &dyn Snapshot,
     operations: &[OperationId],
     touched: &[NodeId],
-    memory: &mut Conversation,
+    conversation: &mut Conversation,
 ) -> Result<Option<String>, Failure> {
     let mut lines = Vec::new();
     for id in operations {
@@ -68,7 +68,7 @@ pub(super) fn describe_operations(
         // event of one call twice.
         let digest =
             Digest32::of_bytes(format!("{:?}{found:?}", node.content.version_hash()).as_bytes());
-        if !found.is_empty() && memory.warned.insert(*id, digest) != Some(digest) {
+        if !found.is_empty() && conversation.warned.insert(*id, digest) != Some(digest) {
             lines.push(format!(
                 "Consistency of `{}` with its parent:",
                 load_node_path(state, &node)?
@@ -140,23 +140,27 @@ fn describe_changed_plan(
     Ok(Some(line))
 }
 
-/// Returns the parent's plan, unless the session has already read it or been given it.
-pub(super) fn parent_plan_context(
+/// Gives the parent's plan, unless the session has already read it or been given it.
+pub(super) fn give_parent_plan(
     state: &dyn Snapshot,
-    memory: &Conversation,
+    conversation: &mut Conversation,
     parent: &Node,
 ) -> Result<Option<String>, Failure> {
     let Some(version) = parent.content.version_hash() else {
         return Ok(None);
     };
     // By version, not by node: a parent that changed since is given again.
-    let known = [memory.given.get(&parent.id), memory.read.get(&parent.id)];
+    let known = [
+        conversation.given.get(&parent.id),
+        conversation.read.get(&parent.id),
+    ];
     if known.contains(&Some(&version)) {
         return Ok(None);
     }
     let Some(text) = state.load_text(version)? else {
         return Ok(None);
     };
+    conversation.given.insert(parent.id, version);
     let approved_by = parent
         .approval
         .as_ref()
@@ -173,8 +177,16 @@ pub(super) fn parent_plan_context(
     )))
 }
 
+/// Renders the notices that concern an agent.
+pub(super) fn render_notices(notices: &[Notice]) -> Vec<String> {
+    shorten_notices(notices.to_vec())
+        .iter()
+        .filter_map(render_notice)
+        .collect()
+}
+
 /// Renders a notice for an agent, if it concerns it.
-pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
+fn render_notice(noticed: &Notice) -> Option<String> {
     match noticed {
         Notice::Changes {
             summary, stale: 0, ..

@@ -6,6 +6,7 @@ use domain::ports::{PlanFiles, Snapshot, StoreFault};
 use domain::profile::{PlanPlace, Profile, locate_plan};
 
 use crate::locate::load_parent;
+use crate::scan::ScanScope;
 
 /// A plan file that a tool call touches.
 #[derive(Clone, Debug)]
@@ -132,4 +133,18 @@ pub(crate) fn find_recorded(
         found.parent = load_parent(state, node)?;
     }
     Ok(found)
+}
+
+/// Returns the smallest scan scope that shows what happens to a plan.
+pub(super) fn scan_scope_of(
+    state: &dyn Snapshot,
+    plan: &TouchedPlan<'_>,
+) -> Result<ScanScope, StoreFault> {
+    let found = find_recorded(state, &plan.place)?;
+    Ok(match (found.node, found.parent) {
+        (Some(node), _) => ScanScope::Lineage(node.id),
+        (None, Some(parent)) => ScanScope::Lineage(parent.id),
+        // The parent itself may have been written a moment ago and be unknown yet.
+        (None, None) => ScanScope::Everything,
+    })
 }

@@ -1,87 +1,113 @@
 //! Handles a submitted prompt: typed commands that hooks act on, and notices since the last prompt.
 
 use domain::approval::Force;
-use domain::gates::{FiredGate, Objection};
+use domain::gates::{FiredGate, GateVerdict, Objection};
 use domain::host_event::{HostEvent, Reply};
-use domain::ids::Digest32;
+use domain::ids::{Digest32, NodeId, VersionHash};
 use domain::policy::GateMode;
+use domain::ports::Snapshot;
 use domain::typed_command::{TypedCommand, parse_typed_command};
 
-use super::{EventContext, EventOutcome, plan_messages, session_events, work_gates};
+use super::commit::{Decision, Gathered, decide_and_commit};
+use super::{EventContext, EventOutcome, plan_messages};
 use crate::approve::{ApproveRequest, approve_node};
-use crate::brief::compose_briefing;
+use crate::brief::compose_briefing_on;
 use crate::context::Context;
+use crate::coordination::load_focus_key;
 use crate::failure::Failure;
-use crate::observe::observe_then_read;
 use crate::plan_node::{PlanRequest, plan_node};
 use crate::scan::ScanScope;
 
 /// Acts on a typed command, and reports changes made outside the session.
+///
+/// A command is a use case of its own, with its own transaction; the event's is the one after it.
 pub(super) fn handle_prompt(
     ctx: &Context<'_>,
     event: &HostEvent,
     prompt: &str,
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
-    drop(observe_then_read(ctx, ScanScope::Everything)?);
-    work_gates::start_turn(ctx)?;
     // A subagent's prompt is written by the main agent; honouring `/approve-plan` there would let
     // an agent approve its own plan.
     let command = parse_typed_command(prompt).filter(|_| event.agent.is_none());
-    let mut handled = match command {
+    let answer = match command {
         Some(TypedCommand::Approve { node }) => approve_for_person(ctx, node, surroundings)?,
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => {
-            plan_for_person(ctx, event, level, id)?
+            plan_for_person(ctx, level, id)?
         }
-        Some(TypedCommand::Plan { .. }) | None => EventOutcome::default(),
+        Some(TypedCommand::Plan { .. }) | None => CommandAnswer::default(),
     };
-    let noticed: Vec<String> = ctx
-        .take_short_notices()
-        .iter()
-        .filter_map(plan_messages::render_notice)
-        .collect();
-    if handled.reply.block.is_some() {
-        // A blocked prompt does not reach the model, so its notices wait for the next one.
-        if !noticed.is_empty() {
-            session_events::update_memory(ctx, event, |memory| memory.untold.extend(noticed))?;
+    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::Everything]);
+    decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
+        decide_prompt(ctx, prompt, surroundings, &answer, gathered)
+    })
+}
+
+/// What became of a typed command.
+#[derive(Default)]
+struct CommandAnswer {
+    outcome: EventOutcome,
+    /// The parent's plan in the answer, which need not be given again before the first write.
+    given: Option<(NodeId, VersionHash)>,
+}
+
+impl From<EventOutcome> for CommandAnswer {
+    fn from(outcome: EventOutcome) -> Self {
+        Self {
+            outcome,
+            given: None,
         }
-        return Ok(handled);
     }
-    let memory = session_events::load_memory(&*ctx.store.begin_read()?, event)?;
-    // Some hosts send one prompt twice. The digest covers prompt and answer, so that a second
-    // approval of another node is still answered.
-    let answered = handled
-        .reply
-        .context
-        .as_ref()
-        .map(|answer| Digest32::of_bytes(format!("{prompt}\n{answer}").as_bytes()));
-    if answered.is_some() && answered == memory.answered {
-        handled.reply = Reply::default();
+}
+
+fn decide_prompt(
+    ctx: &Context<'_>,
+    prompt: &str,
+    surroundings: &EventContext<'_>,
+    answer: &CommandAnswer,
+    gathered: Gathered<'_>,
+) -> Result<Decision, Failure> {
+    let mut session = gathered.session;
+    // A new turn: the follow-up of the last one may be given again.
+    session.work.followed_up = None;
+    let conversation = &mut session.conversation;
+    conversation.given.extend(answer.given);
+    let noticed = plan_messages::render_notices(gathered.notices);
+    let mut outcome = answer.outcome.clone();
+    if outcome.reply.block.is_some() {
+        // A blocked prompt does not reach the model, so its notices wait for the next one.
+        conversation.untold.extend(noticed);
+    } else {
+        // Some hosts send one prompt twice. The digest covers prompt and answer, so that a second
+        // approval of another node is still answered.
+        let answered = outcome
+            .reply
+            .context
+            .as_ref()
+            .map(|answer| Digest32::of_bytes(format!("{prompt}\n{answer}").as_bytes()));
+        if answered.is_some() && answered == conversation.answered {
+            outcome.reply = Reply::default();
+        }
+        let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
+        told.append(&mut conversation.untold);
+        told.extend(noticed);
+        told.extend(outcome.reply.context.take());
+        if std::mem::take(&mut conversation.owed_a_briefing) {
+            told.push(compose_briefing_on(ctx, gathered.state, None, None)?);
+        }
+        conversation.briefed_this_turn = false;
+        conversation.answered = answered;
+        let text = told.join("\n\n");
+        let is_news = !text.is_empty() && conversation.remember_if_new(&text);
+        outcome.faults_told = is_news && surroundings.faults.is_some();
+        outcome.reply.context = is_news.then_some(text);
     }
-    let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
-    told.extend(memory.untold.iter().cloned().chain(noticed));
-    told.extend(handled.reply.context.take());
-    if memory.owed_a_briefing {
-        told.push(compose_briefing(ctx, None)?);
-    }
-    if told.is_empty() && !memory.briefed_this_turn && memory.answered == answered {
-        return Ok(handled);
-    }
-    let text = told.join("\n\n");
-    let mut is_news = false;
-    let (owed, untold) = (memory.owed_a_briefing, memory.untold);
-    session_events::update_memory(ctx, event, |memory| {
-        // Clears only what this reply contains: a parallel call may have added notices since the
-        // memory was read outside the transaction.
-        memory.owed_a_briefing &= !owed;
-        memory.untold.retain(|line| !untold.contains(line));
-        memory.briefed_this_turn = false;
-        memory.answered = answered;
-        is_news = !text.is_empty() && memory.remember_if_new(&text);
-    })?;
-    handled.faults_told = is_news && surroundings.faults.is_some();
-    handled.reply.context = is_news.then_some(text);
-    Ok(handled)
+    Ok(Decision {
+        outcome,
+        session,
+        presence: Some(load_focus_key(ctx, gathered.state)?),
+        ..Decision::default()
+    })
 }
 
 fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
@@ -95,7 +121,7 @@ fn approve_for_person(
     ctx: &Context<'_>,
     node: Vec<String>,
     surroundings: &EventContext<'_>,
-) -> Result<EventOutcome, Failure> {
+) -> Result<CommandAnswer, Failure> {
     // The hook runs as the agent, and under policy `human` only a person's approval counts.
     let as_person = Context::new(
         ctx.store,
@@ -127,22 +153,19 @@ fn approve_for_person(
                 .iter()
                 .map(|warning| format!("\n- {warning}"))
                 .collect();
-            let mut handled = EventOutcome::with_context(Some(format!("{text}{warnings}")));
+            let mut handled = EventOutcome::from_messages(&[format!("{text}{warnings}")]);
             handled.reply.notice = Some(text);
-            Ok(handled)
+            Ok(handled.into())
         }
-        Err(failure) if failure.is_rejection() => Ok(block_with_failure("approve", &failure)),
+        Err(failure) if failure.is_rejection() => {
+            Ok(block_with_failure("approve", &failure).into())
+        }
         Err(failure) => Err(failure),
     }
 }
 
 /// Returns the planning prompt of a node with the parent's plan, or the reason for a refusal.
-fn plan_for_person(
-    ctx: &Context<'_>,
-    event: &HostEvent,
-    level: String,
-    id: String,
-) -> Result<EventOutcome, Failure> {
+fn plan_for_person(ctx: &Context<'_>, level: String, id: String) -> Result<CommandAnswer, Failure> {
     match plan_node(
         ctx,
         &PlanRequest {
@@ -151,17 +174,15 @@ fn plan_for_person(
             under: None,
         },
     ) {
-        Ok(outcome) => {
-            // The prompt contains the parent's plan, which need not be given again before the first
-            // write.
-            session_events::update_memory(ctx, event, |memory| {
-                memory.given.extend(outcome.parent)
-            })?;
-            Ok(EventOutcome::with_context(Some(outcome.prompt)))
-        }
+        Ok(outcome) => Ok(CommandAnswer {
+            outcome: EventOutcome::from_messages(&[outcome.prompt]),
+            given: outcome.parent,
+        }),
         Err(failure) if failure.is_rejection() => match ctx.policy.gates.hierarchy {
-            GateMode::Block => Ok(block_with_failure("plan", &failure)),
-            GateMode::Warn | GateMode::Off => Ok(EventOutcome::with_context(Some(failure.message))),
+            GateMode::Block => Ok(block_with_failure("plan", &failure).into()),
+            GateMode::Warn | GateMode::Off => {
+                Ok(EventOutcome::from_messages(&[failure.message]).into())
+            }
         },
         Err(failure) => Err(failure),
     }
@@ -169,18 +190,12 @@ fn plan_for_person(
 
 fn block_with_failure(what: &str, failure: &Failure) -> EventOutcome {
     let objection = Objection::new(failure.message.clone(), failure.next_steps.clone());
-    let fired = vec![FiredGate {
-        gate: "hierarchy",
-        plan: what.to_owned(),
-        objection,
-    }];
-    let block = Some(domain::gates::render_objections(&fired));
-    EventOutcome {
-        reply: Reply {
-            block,
-            ..Reply::default()
-        },
-        blocked: fired,
-        ..EventOutcome::default()
-    }
+    EventOutcome::from_block(GateVerdict {
+        blocks: vec![FiredGate {
+            gate: "hierarchy",
+            subject: what.to_owned(),
+            objection,
+        }],
+        ..GateVerdict::default()
+    })
 }

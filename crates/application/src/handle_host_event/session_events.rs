@@ -1,49 +1,25 @@
-//! Session memory, and the start, compaction, stop and end of a session.
+//! The start, compaction, stop and end of a session.
 
+use domain::gates;
 use domain::host_event::{HostEvent, StartSource};
+use domain::ids::Digest32;
 use domain::ports::{Snapshot, Transaction};
-use domain::session_state::{Conversation, NOTE_KEY_PREFIX, RETENTION_MS};
-use domain::time::Timestamp;
+use domain::session_state::{Conversation, SessionState};
+use domain::trail;
 
-use super::{EventContext, EventOutcome, host_sessions, plan_messages, signals, work_gates};
-use crate::brief::compose_briefing;
+use super::commit::{Decision, Gathered, commit_decision, decide_and_commit};
+use super::gather::{NextStep, evaluate_step};
+use super::{EventContext, EventOutcome, plan_messages, signals};
+use crate::brief::{compose_briefing, compose_briefing_on};
 use crate::context::Context;
-use crate::coordination::{load_focus_key, record_activity};
+use crate::coordination::load_focus_key;
 use crate::failure::Failure;
-use crate::observe::observe_then_read;
+use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::observe::observe_within;
 use crate::scan::ScanScope;
-use crate::session_state::{load_session_state, update_session_state};
-
-/// Loads what the event's conversation knows.
-pub(super) fn load_memory(
-    state: &dyn Snapshot,
-    event: &HostEvent,
-) -> Result<Conversation, Failure> {
-    Ok(load_session_state(state, &event.session)?.conversation)
-}
-
-/// Stores what the conversation knows.
-pub(super) fn store_memory(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    memory: &Conversation,
-) -> Result<(), Failure> {
-    update_session_state(ctx, tx, |session| session.conversation.clone_from(memory))
-}
-
-/// Updates the session memory in a transaction of its own.
-pub(super) fn update_memory(
-    ctx: &Context<'_>,
-    event: &HostEvent,
-    how: impl FnOnce(&mut Conversation),
-) -> Result<(), Failure> {
-    let mut tx = ctx.store.begin_write()?;
-    // Read inside the transaction: a parallel call of the session may have changed it.
-    let mut memory = load_memory(&*tx, event)?;
-    how(&mut memory);
-    store_memory(ctx, &mut *tx, &memory)?;
-    Ok(tx.commit()?)
-}
+use crate::session_state::{load_event_state, store_session_state};
+use crate::sessions::record_conversation_compaction;
+use crate::working_copy::is_state_shared;
 
 /// Handles a session that starts, resumes, or starts over after `clear` or a compaction.
 pub(super) fn handle_start(
@@ -52,48 +28,80 @@ pub(super) fn handle_start(
     source: StartSource,
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
-    let faults = surroundings.faults;
-    let text = compose_briefing(ctx, faults)?;
-    let mut tx = ctx.store.begin_write()?;
-    let mut memory = load_memory(&*tx, event)?;
-    memory.started = true;
-    memory.owed_a_briefing = false;
+    // A start takes its time anyway: the part of the mirror that earlier hooks deferred is written.
+    ctx.store.finish_mirror();
+    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::WholeTree]);
+    decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
+        decide_start(ctx, source, surroundings, gathered)
+    })
+}
+
+fn decide_start(
+    ctx: &Context<'_>,
+    source: StartSource,
+    surroundings: &EventContext<'_>,
+    gathered: Gathered<'_>,
+) -> Result<Decision, Failure> {
+    let (state, faults) = (gathered.state, surroundings.faults);
+    let text = compose_briefing_on(ctx, state, gathered.tree, faults)?;
+    let mut session = gathered.session;
+    let conversation = &mut session.conversation;
     match source {
         StartSource::Startup | StartSource::Resume => {}
         // The compacted conversation no longer contains the parents' plans it was given.
-        StartSource::Compact => memory.forget_shown_context(),
-        StartSource::Clear => {
-            memory = Conversation {
-                started: true,
-                ..Conversation::default()
-            }
-        }
+        StartSource::Compact => conversation.forget_shown_context(),
+        StartSource::Clear => *conversation = Conversation::of_host(conversation.host),
     }
+    conversation.started = true;
+    conversation.owed_a_briefing = false;
     // A starting session always gets the briefing, even one it has seen. Registering it as seen
     // only keeps the next prompt from repeating it.
-    memory.remember_if_new(&text);
-    store_memory(ctx, &mut *tx, &memory)?;
-    host_sessions::register_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
-    let long_ago = ctx.clock.now().as_millis() - RETENTION_MS;
-    tx.delete_notes_before(NOTE_KEY_PREFIX, Timestamp::from_millis(long_ago))?;
-    tx.commit()?;
-    Ok(EventOutcome {
-        faults_told: faults.is_some(),
-        ..EventOutcome::with_context(Some(text))
+    conversation.remember_if_new(&text);
+    signals::mark_signals_reported(ctx, state, &mut session)?;
+    Ok(Decision {
+        outcome: EventOutcome {
+            faults_told: faults.is_some(),
+            ..EventOutcome::from_messages(&[text])
+        },
+        session,
+        presence: Some(load_focus_key(ctx, state)?),
+        expires_notes: true,
+        ..Decision::default()
     })
 }
 
 /// Handles an imminent compaction: passes a briefing and, where the host accepts one, a prompt.
+///
+/// Always in a write transaction: compactions are rare, and where a trail is kept each one is an
+/// operation.
 pub(super) fn handle_compacting(
     ctx: &Context<'_>,
     event: &HostEvent,
 ) -> Result<EventOutcome, Failure> {
-    let prompt = signals::compaction_prompt(ctx)?;
-    let text = compose_briefing(ctx, None)?;
-    handle_compacted(ctx, event)?;
-    let mut handled = EventOutcome::with_context(Some(text));
-    handled.reply.compaction_prompt = prompt;
-    Ok(handled)
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
+    let is_shared = is_state_shared(ctx, &*tx)?;
+    if !is_shared {
+        observe_within(ctx, &mut *tx, ScanScope::Everything)?;
+    }
+    let compaction_prompt = match trail::has_trail_profile(ctx.profiles) {
+        true => record_conversation_compaction(ctx, &mut *tx, &planned)?,
+        false => None,
+    };
+    let own_text = match is_shared {
+        true => None,
+        false => Some(compose_briefing_on(ctx, &*tx, None, None)?),
+    };
+    forget_conversation(ctx, &mut *tx, event)?;
+    planned.commit_and_write(ctx, tx)?;
+    let text = match own_text {
+        Some(text) => text,
+        // The texts of this working copy are laid over a snapshot, not recorded.
+        None => compose_briefing(ctx, None)?,
+    };
+    let mut outcome = EventOutcome::from_messages(&[text]);
+    outcome.reply.compaction_prompt = compaction_prompt;
+    Ok(outcome)
 }
 
 /// Handles a finished compaction.
@@ -101,13 +109,24 @@ pub(super) fn handle_compacted(
     ctx: &Context<'_>,
     event: &HostEvent,
 ) -> Result<EventOutcome, Failure> {
-    update_memory(ctx, event, |memory| {
-        memory.forget_shown_context();
-        memory.owed_a_briefing =
-            // Hosts that send a start event after a compaction get the briefing there.
-            !memory.briefed_this_turn && !event.host.restarts_after_compaction();
-    })?;
+    let mut tx = ctx.store.begin_write()?;
+    forget_conversation(ctx, &mut *tx, event)?;
+    tx.commit()?;
     Ok(EventOutcome::default())
+}
+
+fn forget_conversation(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    event: &HostEvent,
+) -> Result<(), Failure> {
+    let mut session = load_event_state(&*tx, event)?;
+    let conversation = &mut session.conversation;
+    conversation.forget_shown_context();
+    conversation.owed_a_briefing =
+        // Hosts that send a start event after a compaction get the briefing there.
+        !conversation.briefed_this_turn && !event.host.restarts_after_compaction();
+    store_session_state(ctx, tx, &session)
 }
 
 /// Handles the end of a turn: records what background commands changed, for the next prompt.
@@ -115,31 +134,51 @@ pub(super) fn handle_stop(
     ctx: &Context<'_>,
     event: &HostEvent,
     again: bool,
+    surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
-    drop(observe_then_read(ctx, ScanScope::Everything)?);
-    let noticed: Vec<String> = ctx
-        .take_short_notices()
-        .iter()
-        .filter_map(plan_messages::render_notice)
-        .collect();
-    if !noticed.is_empty() {
-        update_memory(ctx, event, |memory| memory.untold.extend(noticed))?;
-    }
     // The second question of the same stop: blocking again would keep the agent from ever stopping.
-    match event.host.needs_stop_follow_up() && !again {
-        true => work_gates::follow_up(ctx),
-        false => Ok(EventOutcome::default()),
-    }
+    let follows_up =
+        event.host.needs_stop_follow_up() && !again && gates::has_work_gates(ctx.profiles);
+    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::Everything]);
+    decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
+        let noticed = plan_messages::render_notices(gathered.notices);
+        let mut decision = match follows_up {
+            true => follow_up(ctx, gathered.state, gathered.session)?,
+            false => Decision {
+                session: gathered.session,
+                ..Decision::default()
+            },
+        };
+        decision.session.conversation.untold.extend(noticed);
+        Ok(decision)
+    })
 }
 
-/// Records that this session is at work, for the other worktrees.
-pub(super) fn record_presence(ctx: &Context<'_>) -> Result<(), Failure> {
-    if !ctx.coordination.is_shared() {
-        return Ok(());
+/// Blocks the stop of an agent whose host could not block an edit: with the same text, once per
+/// turn.
+fn follow_up(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    before: SessionState,
+) -> Result<Decision, Failure> {
+    let mut asked = evaluate_step(ctx, state, before.clone(), &NextStep::pause_work(ctx))?;
+    asked
+        .verdict
+        .blocks
+        .retain(|fired| matches!(fired.gate, "loc" | "phase"));
+    let digest = Digest32::of_bytes(gates::render_objections(&asked.verdict.blocks).as_bytes());
+    if asked.verdict.blocks.is_empty() || before.work.followed_up == Some(digest) {
+        return Ok(Decision {
+            session: before,
+            ..Decision::default()
+        });
     }
-    let focus = load_focus_key(ctx, &*ctx.store.begin_read()?)?;
-    record_activity(ctx, focus.as_ref(), &[]);
-    Ok(())
+    asked.session.work.followed_up = Some(digest);
+    Ok(Decision {
+        outcome: EventOutcome::from_block(asked.verdict),
+        session: asked.session,
+        ..Decision::default()
+    })
 }
 
 /// Handles the end of a session.
@@ -149,13 +188,20 @@ pub(super) fn handle_end(
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
     let mut tx = ctx.store.begin_write()?;
-    store_memory(ctx, &mut *tx, &Conversation::default())?;
-    host_sessions::register_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
+    let before = load_event_state(&*tx, event)?;
     crate::uncommitted::release_uncommitted_files(ctx, &mut *tx)?;
-    tx.commit()?;
+    let decision = Decision {
+        // The work and the counters outlive the conversation: it may be resumed.
+        session: SessionState {
+            conversation: Conversation::default(),
+            ..before.clone()
+        },
+        ..Decision::default()
+    };
+    let outcome = commit_decision(ctx, event, surroundings, tx, &before, decision)?;
     if ctx.coordination.is_shared() {
         // Errors are ignored: the session counts as live a little longer.
         let _ = ctx.coordination.end_session(&ctx.session);
     }
-    Ok(EventOutcome::default())
+    Ok(outcome)
 }

@@ -1,19 +1,32 @@
-//! Handles a finished tool call: records what changed and reports the consequences to the agent.
+//! Handles a finished tool call: records what changed, counts the call, and reports the consequences
+//! to the agent, all in one transaction.
 
+use domain::gates;
 use domain::host_event::{FileEffect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
-use domain::ports::{Snapshot, Transaction};
-use domain::session_state::Conversation;
+use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::session_state::{Conversation, SessionState};
+use domain::trail;
 
-use super::plans::{TouchedPlan, find_recorded};
-use super::{EventContext, EventOutcome, overlaps, plan_messages, session_events, work_gates};
-use crate::brief::compose_briefing;
+use super::finished_work::record_finished_work;
+use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
+use super::{EventContext, EventOutcome, overlaps, plan_messages, signals};
+use crate::brief::compose_briefing_on;
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
 use crate::observe::{observe_then_read, observe_within};
 use crate::scan::{ScanScope, scan_plan_files};
+use crate::session_state::{load_event_state, store_session_state};
 use crate::working_copy::is_state_shared;
+
+/// A finished tool call.
+struct FinishedCall<'f> {
+    event: &'f HostEvent,
+    call: &'f ToolCall,
+    failed: bool,
+    surroundings: &'f EventContext<'f>,
+}
 
 /// Records the changes with their cascade, and returns what the agent should know.
 pub(super) fn handle_tool_finished(
@@ -23,169 +36,222 @@ pub(super) fn handle_tool_finished(
     failed: bool,
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
-    let (plans, files) = (surroundings.plans, surroundings.files);
-    let works =
-        work_gates::has_work_gates(ctx) && (!files.is_empty() || call.may_change_anything());
-    let anything = call.may_change_anything();
-    let concerns_us = !plans.is_empty()
-        || works
-        || (anything && has_unrecorded_changes(ctx, event)?)
-        || is_briefing_due(ctx, event, call)?;
+    let finished = FinishedCall {
+        event,
+        call,
+        failed,
+        surroundings,
+    };
     // The usual end of a hook: no write lock, no note.
-    if !concerns_us {
+    if !finished.has_to_be_recorded(ctx) && !finished.has_news(ctx)? {
         return Ok(EventOutcome::default());
+    }
+    if ctx.store.is_shared() {
+        return finished.finish_on_overlay(ctx);
     }
     let mut tx = ctx.store.begin_write()?;
     if is_state_shared(ctx, &*tx)? {
         drop(tx);
-        return finish_on_shared_state(ctx, event, call, failed, surroundings);
+        return finished.finish_on_overlay(ctx);
     }
     let mut operations: Vec<OperationId> = Vec::new();
-    if anything {
+    if call.may_change_anything() {
         // A shell command may have changed any plan. Where files are named, their lineage is
         // enough.
         operations.extend(observe_within(ctx, &mut *tx, ScanScope::Everything)?);
     } else {
-        for plan in plans {
+        for plan in surroundings.plans {
             let scope = scan_scope_of(&*tx, plan)?;
             operations.extend(observe_within(ctx, &mut *tx, scope)?);
         }
     }
-    let mut memory = session_events::load_memory(&*tx, event)?;
-    let (touched, mut told) = remember_plans(&*tx, event, plans, failed, &mut memory)?;
-    if works || !plans.is_empty() {
-        told.extend(work_gates::record_finished_call(
-            ctx, &mut *tx, call, files,
-        )?);
-    }
-    let news = plan_messages::describe_operations(ctx, &*tx, &operations, &touched, &mut memory)?;
-    if let Some(news) = news.filter(|news| memory.remember_if_new(news)) {
-        told.insert(0, news);
-    }
-    let changed = match failed {
-        true => Vec::new(),
-        false => overlaps::changed_files(surroundings),
-    };
-    finish_turn(ctx, tx, memory, told, &changed)
+    let before = load_event_state(&*tx, event)?;
+    let mut session = before.clone();
+    let mut messages = finished.describe_plans(ctx, &*tx, &operations, &mut session)?;
+    finished.commit_call(ctx, tx, &before, session, &mut messages)
 }
 
-/// The same on a state that other working copies share: the changes are laid over it for these
-/// messages, and not recorded.
-fn finish_on_shared_state(
-    ctx: &Context<'_>,
-    event: &HostEvent,
-    call: &ToolCall,
-    failed: bool,
-    surroundings: &EventContext<'_>,
-) -> Result<EventOutcome, Failure> {
-    let (plans, files) = (surroundings.plans, surroundings.files);
-    let scope = match plans {
-        [plan] if !call.may_change_anything() => scan_scope_of(&*ctx.store.begin_read()?, plan)?,
-        _ => ScanScope::Everything,
-    };
-    let state = observe_then_read(ctx, scope)?;
-    let mut memory = session_events::load_memory(&*state, event)?;
-    let (touched, mut told) = remember_plans(&*state, event, plans, failed, &mut memory)?;
-    // The overlay's own operation follows the last one of the state.
-    let own = state.last_operation_id()?.next_id();
-    let news = plan_messages::describe_operations(ctx, &*state, &[own], &touched, &mut memory)?;
-    if let Some(news) = news.filter(|news| memory.remember_if_new(news)) {
-        told.insert(0, news);
+impl FinishedCall<'_> {
+    /// Whether the project keeps a trail, which counts the calls of the main agent.
+    fn is_counted(&self, ctx: &Context<'_>) -> bool {
+        trail::has_trail_profile(ctx.profiles) && self.event.agent.is_none()
     }
-    drop(state);
-    let mut tx = ctx.store.begin_write()?;
-    told.extend(work_gates::record_finished_call(
-        ctx, &mut *tx, call, files,
-    )?);
-    let changed = match failed {
-        true => Vec::new(),
-        false => overlaps::changed_files(surroundings),
-    };
-    finish_turn(ctx, tx, memory, told, &changed)
-}
 
-/// Remembers the versions of these plans, and returns those that were written, with the parents'
-/// texts where the host could not be given them before.
-fn remember_plans(
-    state: &dyn Snapshot,
-    event: &HostEvent,
-    plans: &[TouchedPlan<'_>],
-    failed: bool,
-    memory: &mut Conversation,
-) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
-    let mut touched: Vec<NodeId> = Vec::new();
-    let mut told: Vec<String> = Vec::new();
-    for plan in plans {
-        let found = find_recorded(state, &plan.place)?;
-        let Some(node) = &found.node else { continue };
-        // A session that wrote a text knows it as well as one that read it.
-        if let (Some(version), false) = (node.content.version_hash(), failed) {
-            memory.read.insert(node.id, version);
+    /// Whether the call may be part of the work that gates and commits are about.
+    fn is_work(&self, ctx: &Context<'_>) -> bool {
+        let surroundings = self.surroundings;
+        let touches = !surroundings.files.is_empty() || !surroundings.plans.is_empty();
+        gates::has_work_gates(ctx.profiles) && (touches || self.call.may_change_anything())
+    }
+
+    /// Whether the call leaves something to record whatever the state says.
+    fn has_to_be_recorded(&self, ctx: &Context<'_>) -> bool {
+        !self.surroundings.plans.is_empty() || self.is_counted(ctx) || self.is_work(ctx)
+    }
+
+    /// Whether a plan changed that the call does not name, or a briefing lost in a compaction is due.
+    fn has_news(&self, ctx: &Context<'_>) -> Result<bool, Failure> {
+        let anything = self.call.may_change_anything();
+        // Read-only commands deliver a briefing too; the other calls need not open the state for it.
+        let may_be_owed =
+            self.call.command.is_some() && !self.event.host.restarts_after_compaction();
+        if !anything && !may_be_owed {
+            return Ok(false);
         }
-        if plan.effect == FileEffect::Read || touched.contains(&node.id) {
-            continue;
-        }
-        touched.push(node.id);
-        if let (Some(parent), false) = (&found.parent, event.host.accepts_context_before_tools())
-            && let Some(text) = plan_messages::parent_plan_context(state, memory, parent)?
+        let state = ctx.store.begin_read()?;
+        if load_event_state(&*state, self.event)?
+            .conversation
+            .owed_a_briefing
         {
-            let version = parent.content.version_hash();
-            memory
-                .given
-                .extend(version.map(|version| (parent.id, version)));
-            told.push(text);
+            return Ok(true);
         }
+        // Without the write lock. The result is thrown away, so any node number that no real node
+        // has will do.
+        let placeholder = NodeId(u32::MAX / 2);
+        Ok(anything
+            && !scan_plan_files(ctx, &*state, ScanScope::Everything, placeholder)?.is_unchanged())
     }
-    Ok((touched, told))
-}
 
-/// Stores the memory and returns the messages, with a briefing that is due.
-fn finish_turn(
-    ctx: &Context<'_>,
-    mut tx: Box<dyn Transaction + '_>,
-    mut memory: Conversation,
-    mut told: Vec<String>,
-    changed: &[String],
-) -> Result<EventOutcome, Failure> {
-    let owed = std::mem::take(&mut memory.owed_a_briefing);
-    memory.briefed_this_turn |= owed;
-    session_events::store_memory(ctx, &mut *tx, &memory)?;
-    let focus = load_focus_key(ctx, &*tx)?;
-    tx.commit()?;
-    // After the commit: the write lock of the state is not held while waiting for another one.
-    record_activity(ctx, focus.as_ref(), changed);
-    if owed {
-        told.push(compose_briefing(ctx, None)?);
+    /// The same on a state that other working copies share: the changes are laid over it for these
+    /// messages, and not recorded.
+    fn finish_on_overlay(&self, ctx: &Context<'_>) -> Result<EventOutcome, Failure> {
+        let scope = match self.surroundings.plans {
+            [plan] if !self.call.may_change_anything() => {
+                scan_scope_of(&*ctx.store.begin_read()?, plan)?
+            }
+            _ => ScanScope::Everything,
+        };
+        let state = observe_then_read(ctx, scope)?;
+        let before = load_event_state(&*state, self.event)?;
+        let mut session = before.clone();
+        // The overlay's own operation follows the last one of the state.
+        let own = state.last_operation_id()?.next_id();
+        let mut messages = self.describe_plans(ctx, &*state, &[own], &mut session)?;
+        drop(state);
+        let tx = ctx.store.begin_write()?;
+        if load_event_state(&*tx, self.event)? != before {
+            return Err(StoreFault::Conflict.into());
+        }
+        self.commit_call(ctx, tx, &before, session, &mut messages)
     }
-    Ok(EventOutcome::with_context(
-        (!told.is_empty()).then(|| told.join("\n\n")),
-    ))
-}
 
-/// Returns whether a briefing lost in a compaction is due. Read-only commands deliver it too.
-fn is_briefing_due(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<bool, Failure> {
-    // Only with commands, so that the other calls need not open the store for it.
-    Ok(call.command.is_some()
-        && !event.host.restarts_after_compaction()
-        && session_events::load_memory(&*ctx.store.begin_read()?, event)?.owed_a_briefing)
-}
-
-/// Scans every plan file without the write lock, and returns whether anything changed.
-fn has_unrecorded_changes(ctx: &Context<'_>, event: &HostEvent) -> Result<bool, Failure> {
-    let state = ctx.store.begin_read()?;
-    if session_events::load_memory(&*state, event)?.owed_a_briefing {
-        return Ok(true);
+    /// Remembers the versions of the plans, and describes what happened to them.
+    fn describe_plans(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        operations: &[OperationId],
+        session: &mut SessionState,
+    ) -> Result<Messages, Failure> {
+        let conversation = &mut session.conversation;
+        let (touched, parents) = self.remember_plans(state, conversation)?;
+        let news =
+            plan_messages::describe_operations(ctx, state, operations, &touched, conversation)?;
+        let news = news.filter(|news| conversation.remember_if_new(news));
+        let is_owed = std::mem::take(&mut conversation.owed_a_briefing);
+        conversation.briefed_this_turn |= is_owed;
+        Ok(Messages {
+            plans: news.into_iter().chain(parents).collect(),
+            briefing: match is_owed {
+                true => Some(compose_briefing_on(ctx, state, None, None)?),
+                false => None,
+            },
+        })
     }
-    // The result is thrown away, so any node number that no real node has will do.
-    Ok(!scan_plan_files(ctx, &*state, ScanScope::Everything, NodeId(u32::MAX / 2))?.is_unchanged())
+
+    /// Remembers the versions of the plans, and returns those that were written, with the parents'
+    /// texts where the host could not be given them before.
+    fn remember_plans(
+        &self,
+        state: &dyn Snapshot,
+        conversation: &mut Conversation,
+    ) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
+        let mut touched: Vec<NodeId> = Vec::new();
+        let mut texts: Vec<String> = Vec::new();
+        for TouchedPlan { place, effect, .. } in self.surroundings.plans {
+            let found = find_recorded(state, place)?;
+            let Some(node) = &found.node else { continue };
+            // A session that wrote a text knows it as well as one that read it.
+            if let (Some(version), false) = (node.content.version_hash(), self.failed) {
+                conversation.read.insert(node.id, version);
+            }
+            if *effect == FileEffect::Read || touched.contains(&node.id) {
+                continue;
+            }
+            touched.push(node.id);
+            if let (Some(parent), false) = (
+                &found.parent,
+                self.event.host.accepts_context_before_tools(),
+            ) {
+                texts.extend(plan_messages::give_parent_plan(
+                    state,
+                    conversation,
+                    parent,
+                )?);
+            }
+        }
+        Ok((touched, texts))
+    }
+
+    /// Records the work, counts the call, and stores the session's state.
+    fn commit_call(
+        &self,
+        ctx: &Context<'_>,
+        mut tx: Box<dyn Transaction + '_>,
+        before: &SessionState,
+        mut session: SessionState,
+        messages: &mut Messages,
+    ) -> Result<EventOutcome, Failure> {
+        let (call, surroundings) = (self.call, self.surroundings);
+        let mut told = std::mem::take(&mut messages.plans);
+        if self.is_work(ctx) {
+            let work = &mut session.work;
+            told.extend(record_finished_work(
+                ctx,
+                &mut *tx,
+                work,
+                call,
+                surroundings.files,
+            )?);
+        }
+        told.extend(messages.briefing.take());
+        if self.is_counted(ctx) {
+            told.extend(signals::count_call(
+                ctx,
+                &*tx,
+                self.event,
+                call,
+                self.failed,
+                surroundings,
+                &mut session,
+            )?);
+        }
+        if !self.event.host.accepts_context_before_tools() {
+            let conversation = &mut session.conversation;
+            told.extend(overlaps::describe_overlaps(
+                ctx,
+                &*tx,
+                conversation,
+                surroundings,
+            )?);
+        }
+        if session != *before {
+            store_session_state(ctx, &mut *tx, &session)?;
+        }
+        let focus = load_focus_key(ctx, &*tx)?;
+        tx.commit()?;
+        let changed = match self.failed {
+            true => Vec::new(),
+            false => overlaps::changed_files(surroundings),
+        };
+        // After the commit: the write lock of the state is not held while waiting for another one.
+        record_activity(ctx, focus.as_ref(), &changed);
+        Ok(EventOutcome::from_messages(&told))
+    }
 }
 
-/// Returns the smallest scan scope that shows what happened to a plan.
-fn scan_scope_of(state: &dyn Snapshot, plan: &TouchedPlan<'_>) -> Result<ScanScope, Failure> {
-    let found = find_recorded(state, &plan.place)?;
-    Ok(match (found.node, found.parent) {
-        (Some(node), _) => ScanScope::Lineage(node.id),
-        (None, Some(parent)) => ScanScope::Lineage(parent.id),
-        (None, None) => ScanScope::Everything,
-    })
+/// Messages that depend on the plans as they are after the call.
+struct Messages {
+    plans: Vec<String>,
+    briefing: Option<String>,
 }

@@ -8,6 +8,7 @@ use domain::compaction::{
     render_report,
 };
 use domain::operation::Verb;
+use domain::ports::Transaction;
 use domain::session::{LogEntryKind, SessionStatus};
 use domain::trail::{MapRefused, TrailLevel};
 use schemars::JsonSchema;
@@ -118,9 +119,11 @@ fn record_round(ctx: &Context<'_>, change: &mut SessionChange, report: &str) {
 /// and returns the prompt for this one if an earlier round has stored a report.
 ///
 /// Does nothing if the session has no trail of its own.
-pub(crate) fn record_conversation_compaction(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
-    let mut tx = begin_transaction(ctx)?;
-    let planned = PlannedFiles::new(ctx, None);
+pub(crate) fn record_conversation_compaction(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+) -> Result<Option<String>, Failure> {
     // Another session's trail is left alone: its report is not about this conversation.
     let Some(trail) = load_current_trail(ctx, &*tx)?.filter(|trail| trail.own) else {
         return Ok(None);
@@ -137,8 +140,7 @@ pub(crate) fn record_conversation_compaction(ctx: &Context<'_>) -> Result<Option
         "conversation of session {} is compacted",
         change.session.stamp
     );
-    change.record_operation(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
-    planned.commit_and_write(ctx, tx)?;
+    change.record_operation(ctx, tx, planned, Verb::Compact, summary)?;
     // In the first round there is no earlier report, so the host keeps its own prompt.
     Ok(kept_before.then(|| render_compaction_prompt(&report)))
 }

@@ -1,7 +1,7 @@
 //! Executes the actions of a plan on a copy of the memory, with access to the store, the files and
 //! the gates.
 
-use domain::gates::{self, IntendedChange, ParentPlan, PlanStep};
+use domain::gates::{self, Event, IntendedChange, ParentPlan, PlanStep};
 use domain::host_event::FileEffect;
 use domain::memory::{EntryKind, StoryMemory};
 use domain::ports::{FileReadResult, FileStatResult, Snapshot};
@@ -126,11 +126,7 @@ fn check_gates(
         place: &place,
         file,
         node: found.node.as_ref(),
-        parent: match &found.parent {
-            Some(parent) => ParentPlan::Known(parent),
-            None if place.aliases.len() > 1 => ParentPlan::Missing,
-            None => ParentPlan::None,
-        },
+        parent: ParentPlan::from_recorded(found.parent.as_ref(), &place),
         size,
         read: found
             .node
@@ -138,10 +134,14 @@ fn check_gates(
             .and_then(|node| node.content.version_hash()),
         session_is_known: true,
         claimed_by: holder.as_deref(),
-        // A person's override is for the agent they talk to, not for the loop.
-        overridden: &[],
     };
-    match gates::evaluate_plans(&[step], ctx.policy).blocks.first() {
+    // Without overrides: a person's permission is for the agent they talk to, not for the loop.
+    let event = Event {
+        profiles: ctx.profiles,
+        plans: &[step],
+        ..Event::default()
+    };
+    match gates::evaluate(&event, ctx.policy).blocks.first() {
         Some(fired) => Err(format!("{} gate: {}", fired.gate, fired.objection.why)),
         None => Ok(()),
     }

@@ -23,6 +23,7 @@ mod life;
 mod next_work;
 mod node_page;
 mod observation;
+mod one_decision;
 mod order_of_notice;
 mod plan_gates;
 mod presence;

@@ -1,5 +1,6 @@
 //! The trail of a session: intent, tactics and actions, its file, its signals, and the intent gate.
 
+use application::override_gate::{OverrideRequest, override_gate};
 use application::sessions::archive_session::archive_session;
 use application::sessions::check_drift::check_drift;
 use application::sessions::compact_session::{CompactRequest, compact_session};
@@ -296,4 +297,41 @@ fn the_file_of_another_session_is_not_overwritten_unread() {
     assert_eq!(blocked(&write()), ["read-before-write"]);
     two.read(&format!("/project/{}", place.session_file));
     assert_eq!(blocked(&write()), Vec::<&str>::new());
+}
+
+fn let_pass(world: &World, gate: &str, subject: &str) {
+    let request = OverrideRequest {
+        gate: gate.to_owned(),
+        node: vec![subject.to_owned()],
+        reason: "checked by hand".to_owned(),
+    };
+    override_gate(&world.ctx(), &request).unwrap();
+}
+
+#[test]
+fn a_person_overrides_the_intent_gate_for_a_file_once() {
+    let mut world = trail();
+    world.policy.governance = Governance::Strict;
+    let session = Session::new(&world, "s");
+    let write = |file: &str| session.before_write(file, "fn a() {}\n");
+    let_pass(&world, "intent", "src/a.rs");
+    assert_eq!(blocked(&write("src/b.rs")), ["intent"]);
+    assert_eq!(blocked(&write("src/a.rs")), Vec::<&str>::new());
+    assert_eq!(blocked(&write("src/a.rs")), ["intent"], "once");
+    let_pass(&world, "intent", "command");
+    let run = || session.handle(Happening::ToolAboutToRun(shell_call("make")));
+    assert_eq!(blocked(&run()), Vec::<&str>::new());
+    assert_eq!(blocked(&run()), ["intent"], "once");
+}
+
+#[test]
+fn a_person_overrides_reading_a_session_file_once() {
+    let world = trail();
+    let place = declare(&world.agent("one"), "find it").unwrap();
+    let two = Session::new(&world, "two");
+    let write = || two.before_write(&format!("/project/{}", place.session_file), "mine\n");
+    assert_eq!(blocked(&write()), ["read-before-write"]);
+    let_pass(&world, "read-before-write", &place.trajectory);
+    assert_eq!(blocked(&write()), Vec::<&str>::new());
+    assert_eq!(blocked(&write()), ["read-before-write"], "once");
 }

@@ -92,7 +92,7 @@ struct GateModeView {
 }
 
 fn gate_views(project: &Project) -> Vec<GateModeView> {
-    let policy = &project.settings.policy.gates;
+    let policy = &project.settings.policy;
     let view = |gate: &Gate| GateModeView {
         name: gate.name,
         mode: gate.mode(policy),
@@ -102,7 +102,11 @@ fn gate_views(project: &Project) -> Vec<GateModeView> {
             .any(|profile| profile.has_gate(gate.name)),
         stops: gate.text,
         // Shown, because it decides what happens when the check itself fails.
-        fails_closed: policy.fail_closed.iter().any(|name| name == gate.name),
+        fails_closed: policy
+            .gates
+            .fail_closed
+            .iter()
+            .any(|name| name == gate.name),
     };
     GATES.iter().map(view).collect()
 }

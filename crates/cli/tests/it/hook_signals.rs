@@ -298,6 +298,13 @@ fn modes_of_governance() {
         blocked.contains("has not declared an intent") && blocked.contains("tl trail intent"),
         "{blocked}"
     );
+    // It is a gate like the others.
+    let explained = strict.json(&["gate", "explain", "intent"]);
+    assert_eq!(text(&explained["gate"], "mode"), "block", "{explained}");
+    assert_eq!(text(&explained["open"], "type"), "intent", "{explained}");
+    let stats = strict.json(&["gate", "stats"]);
+    assert_eq!(stats["gates"]["intent"]["blocks"], json!(1), "{stats}");
+    strict.configure("policy.gates.fail_closed", "[\"intent\"]");
     assert!(
         session
             .before("Read", &json!({ "file_path": strict.root().join("x") }))

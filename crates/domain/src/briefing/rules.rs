@@ -16,8 +16,7 @@ pub fn collect_rules(profiles: &[Profile], policy: &Policy) -> Vec<String> {
         }
         let is_on = |gate: &str| {
             profile.has_gate(gate)
-                && find_gate_by_name(gate)
-                    .is_some_and(|gate| gate.mode(&policy.gates) != GateMode::Off)
+                && find_gate_by_name(gate).is_some_and(|gate| gate.mode(policy) != GateMode::Off)
         };
         if profile.approval == ApprovalNeed::Required {
             if is_on("hierarchy") {

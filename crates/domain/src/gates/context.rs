@@ -1,18 +1,20 @@
 //! `context` gate: blocks the first edit after a session entered a ticket, and delivers the
 //! ticket's context in the block itself.
 
-use super::{Gate, Objection, WorkStep};
-use crate::policy::Policy;
+use super::event::WorkStep;
+use super::{Gate, GateScope, Objection};
 
 pub(super) const GATE: Gate = Gate {
     name: "context",
     text: "the first edit after entering a ticket, until its context was given; the block gives it",
-    mode: |policy| policy.context,
-    plan: None,
-    work: Some(check_context),
+    scope: GateScope::Work,
+    never_overridden: None,
+    mode: |policy| policy.gates.context,
+    check: |event, _| event.check_work(check_context),
+    concerns: |facts, _| facts.find_work_file(),
 };
 
-fn check_context(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_context(step: &WorkStep<'_>) -> Option<Objection> {
     // The caller records the context as given in any case, so the same edit passes when repeated.
     let context = step.context?;
     Some(Objection {

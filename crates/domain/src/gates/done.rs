@@ -1,13 +1,34 @@
 //! `done` gate: a node is complete only with fresh evidence.
 //!
-//! It has no check here: completing a node evaluates it, not a tool call, so no host event does.
+//! Completing a node evaluates it, not a tool call, so no host event concerns it.
 
-use super::Gate;
+use super::event::{Event, Objections, Subject};
+use super::{Gate, GateScope, Objection};
+use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "done",
     text: "completing a node without fresh evidence; tl evidence run",
-    mode: |policy| policy.done,
-    plan: None,
-    work: None,
+    scope: GateScope::Plans,
+    never_overridden: None,
+    mode: |policy| policy.gates.done,
+    check: check_evidence,
+    concerns: |_, _| None,
 };
+
+fn check_evidence<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {
+    let object = |node: super::UnprovedNode<'e>| {
+        let path = node.path;
+        let next_steps = vec![
+            format!("tl evidence run {path}"),
+            format!("tl evidence show {path}"),
+            format!("tl gate override done {path} --reason \"…\"   # a person lets it pass once"),
+        ];
+        let subject = Subject {
+            name: path.to_owned(),
+            profile: node.profile,
+        };
+        (subject, Objection::new(node.why.to_owned(), next_steps))
+    };
+    event.unproved.map(object).into_iter().collect()
+}

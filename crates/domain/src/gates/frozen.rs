@@ -1,31 +1,29 @@
 //! `frozen` gate: blocks changes to a frozen plan document; changes go into a new revision.
 
-use super::{FiredGate, Gate, GateVerdict, Objection};
+use super::event::{Event, FrozenFile, Objections, Subject};
+use super::{Gate, GateScope, Objection};
+use crate::plan_document::split_document_path;
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "frozen",
     text: "changing a frozen plan document; a new revision",
-    mode: |policy| policy.frozen,
-    plan: None,
-    work: None,
+    scope: GateScope::Project,
+    // All roles work from a frozen plan, so even a person changes it only through a revision.
+    never_overridden: Some((
+        "a frozen plan document cannot be changed",
+        "tl doc revise   # a new revision that starts from it",
+    )),
+    mode: |policy| policy.gates.frozen,
+    check: check_frozen,
+    concerns: |facts, _| {
+        let is_document = |file: &&String| split_document_path(file).is_some();
+        facts.files.iter().find(is_document).cloned()
+    },
 };
 
-/// A file of a frozen plan document that is about to be changed.
-#[derive(Clone, Copy, Debug)]
-pub struct FrozenFile<'s> {
-    pub document: &'s str,
-    /// `plan.json`, `plan.md` or `context.json`.
-    pub name: &'s str,
-}
-
-/// Evaluates the gate for files of plan documents. Unlike the other gates it has no override:
-/// all roles work from a frozen plan, so even a person changes it only through a revision.
-#[must_use]
-pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> GateVerdict {
-    let mut verdict = GateVerdict::default();
-    for file in files {
-        let FrozenFile { document, name } = file;
+fn check_frozen<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {
+    let object = |FrozenFile { document, name }: &FrozenFile<'_>| {
         // `context.json` freezes earlier than the plan, which is written against it; until the plan
         // is frozen too there is nothing to revise yet.
         let next_steps = match *name {
@@ -37,20 +35,11 @@ pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> GateVerdict
                 "tl doc set ID FIELD=VALUE --version N   # then change that one".to_owned(),
             ],
         };
-        let objection = Objection::new(
-            format!(
-                "`{name}` of plan document `{document}` is frozen: nothing in it changes any more"
-            ),
-            next_steps,
+        let why = format!(
+            "`{name}` of plan document `{document}` is frozen: nothing in it changes any more"
         );
-        verdict.record_objection(
-            policy.gates.frozen,
-            FiredGate {
-                gate: GATE.name,
-                plan: (*document).to_owned(),
-                objection,
-            },
-        );
-    }
-    verdict
+        let subject = Subject::of_project(*document);
+        (subject, Objection::new(why, next_steps))
+    };
+    event.documents.iter().map(object).collect()
 }

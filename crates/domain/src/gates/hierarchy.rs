@@ -1,6 +1,7 @@
 //! `hierarchy` gate: blocks planning below a parent that is missing or not approved.
 
-use super::{Gate, IntendedChange, Objection, ParentPlan, PlanStep};
+use super::event::{IntendedChange, ParentPlan, PlanStep};
+use super::{Gate, GateScope, Objection};
 use crate::approval::ask_person_next_step;
 use crate::host_event::FileEffect;
 use crate::node::{Content, Status};
@@ -9,9 +10,11 @@ use crate::policy::Policy;
 pub(super) const GATE: Gate = Gate {
     name: "hierarchy",
     text: "a plan below a parent that is missing or not approved; approve the parent",
-    mode: |policy| policy.hierarchy,
-    plan: Some(check_hierarchy),
-    work: None,
+    scope: GateScope::Plans,
+    never_overridden: None,
+    mode: |policy| policy.gates.hierarchy,
+    check: |event, policy| event.check_plans(|step| check_hierarchy(step, policy)),
+    concerns: |facts, _| facts.find_changed_plan(|plan| plan.place.aliases.len() > 1),
 };
 
 fn check_hierarchy(step: &PlanStep<'_>, policy: &Policy) -> Option<Objection> {

@@ -1,15 +1,18 @@
 //! `loc` gate: blocks edits once more than `loc_limit` changed lines are uncommitted, because large
 //! diffs do not get reviewed.
 
-use super::{Gate, Objection, WorkStep};
+use super::event::WorkStep;
+use super::{Gate, GateScope, Objection};
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "loc",
     text: "more edits after too many changed lines without a commit; commit",
-    mode: |policy| policy.loc,
-    plan: None,
-    work: Some(check_uncommitted_lines),
+    scope: GateScope::Work,
+    never_overridden: None,
+    mode: |policy| policy.gates.loc,
+    check: |event, policy| event.check_work(|step| check_uncommitted_lines(step, policy)),
+    concerns: |facts, _| facts.find_work_file(),
 };
 
 fn check_uncommitted_lines(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {

@@ -1,14 +1,19 @@
 //! Gates: rules that block or warn about a step that must not happen yet.
 //!
-//! Pure: everything a gate looks at is gathered by the caller. A new gate is one file here and one
-//! line in [`GATES`].
+//! Pure: everything a gate looks at is gathered by the caller into one [`Event`]. A new gate is one
+//! file here and one line in [`GATES`]; modes, profiles and overrides are applied to all gates alike
+//! in [`evaluate`].
 
+mod call_facts;
 mod claim;
 mod context;
 mod decisions;
 mod done;
+mod event;
 mod frozen;
 mod hierarchy;
+mod impersonation;
+mod intent;
 mod loc;
 mod phase;
 mod read_before_write;
@@ -16,39 +21,56 @@ mod scope;
 mod session;
 mod shrink;
 
-pub use self::decisions::evaluate_decisions;
-pub use self::frozen::{FrozenFile, evaluate_frozen};
-use crate::host_event::FileEffect;
-use crate::ids::VersionHash;
-use crate::node::Node;
-use crate::policy::{GateMode, GatePolicy, Policy};
-use crate::profile::PlanPlace;
-use crate::work::work_level::Outgrown;
+pub use self::call_facts::{CallFacts, CalledPlan, concerns_state, find_unchecked};
+use self::event::Objections;
+pub use self::event::{
+    CommandFacts, Event, FrozenFile, IntendedChange, NewPhase, Override, ParentPlan, PlanStep,
+    SessionFile, Subject, UnprovedNode, WorkStep,
+};
+use crate::policy::{GateMode, Policy};
+use crate::profile::Profile;
 
-/// One rule about what may happen to a plan or to the project's files.
+/// One rule about what may happen in a project.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
     /// Its name in settings, messages and the ledger.
     pub name: &'static str,
     /// One line: what it blocks, and how to clear it.
     pub text: &'static str,
-    mode: fn(&GatePolicy) -> GateMode,
-    /// Checks a change of a plan; `None` if the gate does not apply to plans.
-    plan: Option<fn(&PlanStep<'_>, &Policy) -> Option<Objection>>,
-    /// Checks a change of other files; `None` if the gate does not apply to them.
-    work: Option<fn(&WorkStep<'_>, &Policy) -> Option<Objection>>,
+    pub scope: GateScope,
+    /// Why not even a person overrides it, and what to do instead.
+    pub never_overridden: Option<(&'static str, &'static str)>,
+    mode: fn(&Policy) -> GateMode,
+    check: for<'e> fn(&Event<'e>, &Policy) -> Objections<'e>,
+    /// Returns what of a tool call it would have to check, as far as that is known without the
+    /// state.
+    concerns: fn(&CallFacts<'_>, &Policy) -> Option<String>,
+}
+
+/// Which profiles use a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GateScope {
+    /// Every profile, unless it lists its gates without this one.
+    Plans,
+    /// Profiles that list it: a writer of a story is not asked to commit every 400 lines.
+    Work,
+    /// The profile of trails.
+    Trail,
+    /// Every profile: it is about the project as a whole.
+    Project,
 }
 
 impl Gate {
     /// Returns its configured mode.
     #[must_use]
-    pub fn mode(&self, policy: &GatePolicy) -> GateMode {
+    pub fn mode(&self, policy: &Policy) -> GateMode {
         (self.mode)(policy)
     }
 }
 
 /// Every gate, by priority: the first objection is reported first.
-pub const GATES: [Gate; 12] = [
+pub const GATES: [Gate; 14] = [
+    impersonation::GATE,
     // Whether the plan may be changed at all comes before what is wrong with this change.
     session::GATE,
     hierarchy::GATE,
@@ -63,86 +85,8 @@ pub const GATES: [Gate; 12] = [
     loc::GATE,
     scope::GATE,
     done::GATE,
+    intent::GATE,
 ];
-
-/// Whether a gate is about the work on nodes, such as tickets.
-#[must_use]
-pub fn is_about_work(name: &str) -> bool {
-    // These are opt-in per profile: a writer of a story is not asked to commit every 400 lines.
-    matches!(name, "loc" | "phase" | "context" | "scope")
-}
-
-/// A change of project files that are not plans, about to be made by a session.
-#[derive(Clone, Debug, Default)]
-pub struct WorkStep<'s> {
-    /// Path of the node the session works on; empty if there is none.
-    pub node: &'s str,
-    /// Uncommitted changed lines; `None` if they cannot be counted (no repository, or a merge is in
-    /// progress).
-    pub uncommitted: Option<u64>,
-    /// A phase that began without a commit since.
-    pub new_phase: Option<NewPhase<'s>>,
-    /// Context of the node that the session has not been given yet.
-    pub context: Option<&'s str>,
-    /// How the work exceeds its level, if it does.
-    pub outgrown: Option<&'s Outgrown>,
-    /// Another session that has claimed the node.
-    pub claimed_by: Option<&'s str>,
-    /// Gates that a person has overridden for this step.
-    pub overridden: &'s [String],
-}
-
-/// A work phase that began.
-#[derive(Clone, Copy, Debug)]
-pub struct NewPhase<'s> {
-    pub from: Option<&'s str>,
-    pub to: &'s str,
-    /// Progress and the phase's guide.
-    pub guide: &'s str,
-    /// Whether a commit is required: not without a repository, nor with nothing to commit.
-    pub needs_commit: bool,
-}
-
-/// A change of one plan that is about to happen, with all that the gates look at.
-#[derive(Clone, Debug)]
-pub struct PlanStep<'s> {
-    pub doing: IntendedChange<'s>,
-    pub place: &'s PlanPlace<'s>,
-    /// The plan file, relative to the project.
-    pub file: &'s str,
-    /// The recorded node, if there is one.
-    pub node: Option<&'s Node>,
-    pub parent: ParentPlan<'s>,
-    /// Current size of the file in bytes, if it exists.
-    pub size: Option<u64>,
-    /// The version of this plan that the session last read or wrote.
-    pub read: Option<VersionHash>,
-    /// Whether a hook reported the session's start.
-    pub session_is_known: bool,
-    /// Another session that has claimed the node.
-    pub claimed_by: Option<&'s str>,
-    /// Gates that a person has overridden for this step.
-    pub overridden: &'s [String],
-}
-
-/// What is about to be done to the plan.
-#[derive(Clone, Copy, Debug)]
-pub enum IntendedChange<'s> {
-    /// A person asked for the node to be planned.
-    Planning,
-    /// A tool changes the file.
-    Changing(&'s FileEffect),
-}
-
-/// The node above the plan.
-#[derive(Clone, Copy, Debug)]
-pub enum ParentPlan<'s> {
-    /// The node is a root.
-    None,
-    /// The level requires a parent, but none is recorded.
-    Missing,
-    Known(&'s Node),
-}
 
 /// A gate's refusal, with its reason and next steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,8 +115,8 @@ impl Objection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FiredGate {
     pub gate: &'static str,
-    /// The path alias of the plan.
-    pub plan: String,
+    /// The path of a node, a file, or `command`.
+    pub subject: String,
     pub objection: Objection,
 }
 
@@ -183,89 +127,66 @@ pub struct GateVerdict {
     pub blocks: Vec<FiredGate>,
     /// The step may happen; the agent gets a warning.
     pub warnings: Vec<FiredGate>,
+    /// Gates that would block without the override of a person.
+    pub overridden: Vec<FiredGate>,
 }
 
 impl GateVerdict {
-    fn record_objection(&mut self, mode: GateMode, fired: FiredGate) {
-        match mode {
-            GateMode::Block => self.blocks.push(fired),
-            GateMode::Warn => self.warnings.push(fired),
-            // `evaluate_frozen` evaluates its gate directly, without the filter of `active_gates`.
-            GateMode::Off => {}
-        }
+    /// Returns whether a gate of this name blocks.
+    #[must_use]
+    pub fn is_blocked_by(&self, gate: &str) -> bool {
+        self.blocks.iter().any(|fired| fired.gate == gate)
     }
 }
 
-/// Evaluates every gate for every plan that is about to be changed.
+/// Evaluates every gate for a step that is about to happen.
 #[must_use]
-pub fn evaluate_plans(steps: &[PlanStep<'_>], policy: &Policy) -> GateVerdict {
+pub fn evaluate(event: &Event<'_>, policy: &Policy) -> GateVerdict {
     let mut verdict = GateVerdict::default();
-    // Gates outside, plans inside: with several plans in one call the objections stay in the gates'
-    // order, so that the most important one is the first line the agent reads.
-    for (gate, mode, check) in active_gates(policy, |gate| gate.plan) {
-        for step in steps {
-            // The caller removes an override once the step was allowed; here it only counts.
-            let stands_down = step.overridden.iter().any(|name| name == gate.name);
-            if stands_down || !step.place.profile.has_gate(gate.name) {
+    for gate in &GATES {
+        let mode = gate.mode(policy);
+        if mode == GateMode::Off {
+            continue;
+        }
+        for (subject, objection) in (gate.check)(event, policy) {
+            // Project files belong to no single profile, so a gate applies to them if any of the
+            // project's profiles has it.
+            let applies = match subject.profile {
+                Some(profile) => profile.has_gate(gate.name),
+                None => event.profiles.iter().any(|one| one.has_gate(gate.name)),
+            };
+            if !applies {
                 continue;
             }
-            let Some(objection) = check(step, policy) else {
-                continue;
+            let is_overridden = gate.never_overridden.is_none()
+                && event
+                    .overrides
+                    .iter()
+                    .any(|(name, of)| *name == gate.name && *of == subject.name);
+            let list = match mode {
+                GateMode::Block if is_overridden => &mut verdict.overridden,
+                GateMode::Block => &mut verdict.blocks,
+                GateMode::Warn | GateMode::Off => &mut verdict.warnings,
             };
-            verdict.record_objection(
-                mode,
-                FiredGate {
-                    gate: gate.name,
-                    plan: step.place.path_alias(),
-                    objection,
-                },
-            );
-        }
-    }
-    verdict
-}
-
-/// Evaluates every gate for a change of project files; `has_gate` tells which gates the project's
-/// profiles use.
-#[must_use]
-pub fn evaluate_work(
-    step: &WorkStep<'_>,
-    has_gate: &dyn Fn(&str) -> bool,
-    policy: &Policy,
-) -> GateVerdict {
-    let mut verdict = GateVerdict::default();
-    for (gate, mode, check) in active_gates(policy, |gate| gate.work) {
-        // Project files belong to no profile, so a gate applies if any of the project's profiles
-        // has it.
-        if !has_gate(gate.name) || step.overridden.iter().any(|name| name == gate.name) {
-            continue;
-        }
-        let Some(objection) = check(step, policy) else {
-            continue;
-        };
-        verdict.record_objection(
-            mode,
-            FiredGate {
+            list.push(FiredGate {
                 gate: gate.name,
-                plan: step.node.to_owned(),
+                subject: subject.name,
                 objection,
-            },
-        );
+            });
+        }
     }
     verdict
 }
 
-/// Returns the gates that are switched on and have a check of the wanted kind.
-fn active_gates<C>(
-    policy: &Policy,
-    check: impl Fn(&Gate) -> Option<C>,
-) -> impl Iterator<Item = (&'static Gate, GateMode, C)> {
-    GATES.iter().filter_map(move |gate| {
-        let mode = gate.mode(&policy.gates);
-        check(gate)
-            .filter(|_| mode != GateMode::Off)
-            .map(|check| (gate, mode, check))
-    })
+/// Whether a profile of a project has gates about the work on nodes.
+#[must_use]
+pub fn has_work_gates(profiles: &[Profile]) -> bool {
+    let has = |profile: &Profile| {
+        GATES
+            .iter()
+            .any(|gate| gate.scope == GateScope::Work && profile.has_gate(gate.name))
+    };
+    profiles.iter().any(has)
 }
 
 /// Renders the objections for the agent: the fact, then next steps, then attached text.

@@ -1,18 +1,20 @@
 //! `phase` gate: blocks edits after a ticket's phase changed, until the phase's guide was given and
 //! the earlier work is committed.
 
-use super::{Gate, Objection, WorkStep};
-use crate::policy::Policy;
+use super::event::WorkStep;
+use super::{Gate, GateScope, Objection};
 
 pub(super) const GATE: Gate = Gate {
     name: "phase",
     text: "edits after a phase began, until its guide was given and the work committed; commit",
-    mode: |policy| policy.phase,
-    plan: None,
-    work: Some(check_phase),
+    scope: GateScope::Work,
+    never_overridden: None,
+    mode: |policy| policy.gates.phase,
+    check: |event, _| event.check_work(check_phase),
+    concerns: |facts, _| facts.find_work_file(),
 };
 
-fn check_phase(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_phase(step: &WorkStep<'_>) -> Option<Objection> {
     let phase = step.new_phase?;
     let from = phase
         .from

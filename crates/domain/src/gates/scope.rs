@@ -1,19 +1,21 @@
 //! `scope` gate: blocks edits once the work exceeds its level, until the level is raised or the
 //! work is split.
 
-use super::{Gate, Objection, WorkStep};
-use crate::policy::Policy;
+use super::event::WorkStep;
+use super::{Gate, GateScope, Objection};
 use crate::work::work_level::Outgrown;
 
 pub(super) const GATE: Gate = Gate {
     name: "scope",
     text: "edits after work has outgrown its level; raise the level or split it",
-    mode: |policy| policy.scope,
-    plan: None,
-    work: Some(check_scope),
+    scope: GateScope::Work,
+    never_overridden: None,
+    mode: |policy| policy.gates.scope,
+    check: |event, _| event.check_work(check_scope),
+    concerns: |facts, _| facts.find_work_file(),
 };
 
-fn check_scope(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_scope(step: &WorkStep<'_>) -> Option<Objection> {
     let node = step.node;
     let (why, mut next_steps) = match step.outgrown? {
         Outgrown::Files(files) => (

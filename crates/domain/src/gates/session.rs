@@ -1,19 +1,21 @@
 //! `session` gate: blocks changes of plans in a session whose start no hook reported. Off by
 //! default.
 
-use super::{Gate, IntendedChange, Objection, PlanStep};
+use super::event::{IntendedChange, PlanStep};
+use super::{Gate, GateScope, Objection};
 use crate::host_event::FileEffect;
-use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "session",
     text: "changing plans in a session whose start no hook reported; start a new session",
-    mode: |policy| policy.session,
-    plan: Some(check_session),
-    work: None,
+    scope: GateScope::Plans,
+    never_overridden: None,
+    mode: |policy| policy.gates.session,
+    check: |event, _| event.check_plans(check_session),
+    concerns: |facts, _| facts.find_changed_plan(|_| true),
 };
 
-fn check_session(step: &PlanStep<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_session(step: &PlanStep<'_>) -> Option<Objection> {
     // Reading changes nothing, so it never needs a known session.
     if step.session_is_known || matches!(step.doing, IntendedChange::Changing(FileEffect::Read)) {
         return None;

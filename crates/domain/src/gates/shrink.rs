@@ -1,15 +1,18 @@
 //! `shrink` gate: blocks a write that would remove most of a plan, which is usually an accident.
 
-use super::{Gate, IntendedChange, Objection, PlanStep};
+use super::event::{IntendedChange, PlanStep};
+use super::{Gate, GateScope, Objection};
 use crate::host_event::FileEffect;
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "shrink",
     text: "a write that removes most of a plan; smaller steps, or an override by a person",
-    mode: |policy| policy.shrink,
-    plan: Some(check_shrinkage),
-    work: None,
+    scope: GateScope::Plans,
+    never_overridden: None,
+    mode: |policy| policy.gates.shrink,
+    check: |event, policy| event.check_plans(|step| check_shrinkage(step, policy)),
+    concerns: |facts, _| facts.find_changed_plan(|plan| plan.exists),
 };
 
 /// Smaller plans are stubs, which may be replaced as a whole.

@@ -148,11 +148,19 @@ impl Profile {
 impl Profile {
     /// Whether a gate is enabled for nodes of this profile.
     #[must_use]
-    pub fn has_gate(&self, gate: &str) -> bool {
-        match &self.gates {
-            Some(gates) => gates.iter().any(|name| name == gate),
+    pub fn has_gate(&self, name: &str) -> bool {
+        use crate::gates::GateScope;
+        let Some(gate) = crate::gates::find_gate_by_name(name) else {
+            return false;
+        };
+        let is_listed = |gates: &Vec<String>| gates.iter().any(|one| one == name);
+        match (gate.scope, &self.gates) {
+            (GateScope::Project, _) => true,
+            (GateScope::Trail, _) => self.name == crate::trail::PROFILE,
+            (GateScope::Plans | GateScope::Work, Some(gates)) => is_listed(gates),
+            (GateScope::Plans, None) => true,
             // Gates about work need work phases and evidence, which a profile has to ask for.
-            None => !crate::gates::is_about_work(gate),
+            (GateScope::Work, None) => false,
         }
     }
 

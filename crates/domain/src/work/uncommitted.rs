@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::host_event::Host;
 use crate::ports::ChangedLines;
+use crate::profile::{Profile, locate_plan};
 
 /// Which session changed which file since the last commit, as far as hooks saw it. A note, not
 /// state: if it is lost, every change counts for every session.
@@ -200,6 +202,31 @@ pub const GENERATED_FILE_PATTERNS: &[&str] = &[
     "**/build/**",
     "**/target/**",
 ];
+
+/// Whether a file is a plan, lies in a ticket's folder, or belongs to this program or a host. Such
+/// files are never blocked.
+#[must_use]
+pub fn is_exempt(profiles: &[Profile], path: &str) -> bool {
+    // Settings of hosts and our own files change as a side effect of working, and plans are under
+    // their own gates.
+    if path.starts_with(".throughline/")
+        || Host::ALL.iter().any(|host| host.has_settings_at(path))
+        || locate_plan(profiles, path).is_some()
+    {
+        return true;
+    }
+    profiles
+        .iter()
+        .flat_map(|profile| &profile.levels)
+        .any(|level| {
+            level.is_flat()
+                && level.file.as_ref().is_some_and(|file| {
+                    let folder = file.listing_folder("");
+                    path.strip_prefix(&folder)
+                        .is_some_and(|rest| rest.starts_with('/'))
+                })
+        })
+}
 
 #[cfg(test)]
 mod tests {

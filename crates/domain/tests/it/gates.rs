@@ -1,13 +1,14 @@
 //! The gates as tables: what is about to happen, and who objects.
 
 use domain::gates::{
-    FiredGate, GATES, IntendedChange, NewPhase, Objection, ParentPlan, PlanStep, WorkStep,
-    evaluate_plans, evaluate_work, find_gate_by_name, render_objections,
+    CommandFacts, Event, FiredGate, FrozenFile, GATES, GateScope, GateVerdict, IntendedChange,
+    NewPhase, Objection, Override, ParentPlan, PlanStep, SessionFile, UnprovedNode, WorkStep,
+    evaluate, find_gate_by_name, render_objections,
 };
 use domain::host_event::FileEffect;
 use domain::ids::VersionHash;
 use domain::node::{Content, Node, NodeStatus, Status};
-use domain::policy::{GateMode, Policy};
+use domain::policy::{ApprovalPolicy, GateMode, Governance, Policy};
 use domain::profile::{Profile, built_in_profile, locate_plan};
 use domain::work::work_level::Outgrown;
 use testkit::parse_tree;
@@ -51,7 +52,7 @@ impl Scene {
         }
     }
 
-    fn verdict(&self) -> domain::gates::GateVerdict {
+    fn verdict(&self) -> GateVerdict {
         let profiles = story();
         let place = locate_plan(&profiles, self.file).unwrap();
         let step = PlanStep {
@@ -71,9 +72,14 @@ impl Scene {
             read: self.read,
             session_is_known: self.session_is_known,
             claimed_by: self.claimed_by,
-            overridden: &self.overridden,
         };
-        evaluate_plans(&[step], &self.policy)
+        let event = Event {
+            profiles: &profiles,
+            plans: &[step],
+            overrides: &overrides_for(&self.overridden, &place.path_alias()),
+            ..Event::default()
+        };
+        evaluate(&event, &self.policy)
     }
 
     /// Returns the names of the gates that block.
@@ -93,6 +99,12 @@ impl Scene {
             .map(|fired| fired.objection.why.clone())
             .unwrap_or_default()
     }
+}
+
+/// Returns the overrides of these gates for one subject.
+fn overrides_for(gates: &[String], subject: &str) -> Vec<Override> {
+    let known = gates.iter().filter_map(|name| find_gate_by_name(name));
+    known.map(|gate| (gate.name, subject.to_owned())).collect()
 }
 
 fn write(text: &str) -> FileEffect {
@@ -446,9 +458,14 @@ struct Work {
 }
 
 impl Work {
-    fn verdict(&self) -> domain::gates::GateVerdict {
+    fn verdict(&self) -> GateVerdict {
+        let profiles = [Profile {
+            gates: Some(self.asked.iter().map(|name| (*name).to_owned()).collect()),
+            ..built_in_profile("tickets").unwrap()
+        }];
         let step = WorkStep {
             node: "017a",
+            path: "017/017a",
             uncommitted: self.lines,
             new_phase: self.phase.then_some(NewPhase {
                 from: None,
@@ -459,9 +476,14 @@ impl Work {
             context: self.context,
             outgrown: self.outgrown.as_ref(),
             claimed_by: self.claimed_by,
-            overridden: &self.overridden,
         };
-        evaluate_work(&step, &|name| self.asked.contains(&name), &self.policy)
+        let event = Event {
+            profiles: &profiles,
+            work: Some(step),
+            overrides: &overrides_for(&self.overridden, "017/017a"),
+            ..Event::default()
+        };
+        evaluate(&event, &self.policy)
     }
 
     fn blocks(&self) -> Vec<&'static str> {
@@ -565,8 +587,8 @@ fn all_gates_are_asked_in_the_order_of_their_weight() {
         .into_iter()
         .filter(|name| ABOUT_PLANS.contains(name) || ABOUT_WORK.contains(name))
         .collect();
-    // One is evaluated by use cases that complete a node, two about files only commands write.
-    assert_eq!(all.len(), asked.len() + 3);
+    // The others are about the project as a whole, sessions and the completion of nodes.
+    assert_eq!(all.len(), asked.len() + 5);
     for gate in GATES {
         assert_eq!(find_gate_by_name(gate.name).unwrap().name, gate.name);
     }
@@ -643,6 +665,135 @@ fn an_override_is_for_one_gate() {
     assert_eq!(scene.blocks().len(), 5);
 }
 
+/// What the gates look at that are not about one plan or the work: everything is wrong.
+fn hopeless_project(overrides: &[Override], policy: &Policy, profiles: &[Profile]) -> GateVerdict {
+    let files = [
+        "src/a.rs".to_owned(),
+        ".throughline/decisions/ab/x.json".to_owned(),
+    ];
+    let session_files = [SessionFile {
+        file: ".throughline/sessions/47001611026.md".to_owned(),
+        node: "t_47001611026".to_owned(),
+        is_read: false,
+    }];
+    let event = Event {
+        profiles,
+        files: &files,
+        documents: &[FrozenFile {
+            document: "search",
+            name: "plan.md",
+        }],
+        session_files: &session_files,
+        command: CommandFacts {
+            may_write: true,
+            runs_own_hook: true,
+        },
+        lacks_intent: true,
+        unproved: Some(UnprovedNode {
+            path: "act-1",
+            profile: profiles.first(),
+            why: "nothing proves it",
+        }),
+        overrides,
+        ..Event::default()
+    };
+    evaluate(&event, policy)
+}
+
+fn strict_policy() -> Policy {
+    Policy {
+        governance: Governance::Strict,
+        approval: ApprovalPolicy::Human,
+        ..Policy::default()
+    }
+}
+
+fn story_and_trail() -> Vec<Profile> {
+    ["story", "trail"]
+        .map(|name| built_in_profile(name).unwrap())
+        .into()
+}
+
+#[test]
+fn every_other_gate_names_its_subject() {
+    let verdict = hopeless_project(&[], &strict_policy(), &story_and_trail());
+    let fired: Vec<(&str, &str)> = verdict
+        .blocks
+        .iter()
+        .map(|fired| (fired.gate, fired.subject.as_str()))
+        .collect();
+    assert_eq!(
+        fired,
+        [
+            ("impersonation", "command"),
+            ("decisions", ".throughline/decisions/ab/x.json"),
+            ("frozen", "search"),
+            ("read-before-write", "t_47001611026"),
+            ("done", "act-1"),
+            ("intent", "src/a.rs"),
+        ]
+    );
+}
+
+#[test]
+fn an_override_lets_each_gate_pass_that_has_one() {
+    let profiles = story_and_trail();
+    let all = hopeless_project(&[], &strict_policy(), &profiles).blocks;
+    for fired in &all {
+        let granted = [(fired.gate, fired.subject.clone())];
+        let verdict = hopeless_project(&granted, &strict_policy(), &profiles);
+        let is_final = find_gate_by_name(fired.gate)
+            .unwrap()
+            .never_overridden
+            .is_some();
+        assert_eq!(
+            verdict.is_blocked_by(fired.gate),
+            is_final,
+            "{}",
+            fired.gate
+        );
+        assert_eq!(verdict.overridden.len(), usize::from(!is_final));
+        assert_eq!(
+            is_final,
+            ["impersonation", "decisions", "frozen"].contains(&fired.gate)
+        );
+        // Another subject's override is of no use.
+        let granted = [(fired.gate, "another".to_owned())];
+        let verdict = hopeless_project(&granted, &strict_policy(), &profiles);
+        assert_eq!(verdict.blocks, all);
+    }
+}
+
+#[test]
+fn governance_approval_and_profiles_switch_gates() {
+    let gates = |policy: &Policy, profiles: &[Profile]| -> Vec<&'static str> {
+        let verdict = hopeless_project(&[], policy, profiles);
+        verdict.blocks.iter().map(|fired| fired.gate).collect()
+    };
+    let assisted = Policy {
+        governance: Governance::Assisted,
+        ..strict_policy()
+    };
+    assert!(!gates(&assisted, &story_and_trail()).contains(&"intent"));
+    assert!(!gates(&strict_policy(), &story()).contains(&"intent"));
+    assert!(!gates(&Policy::default(), &story_and_trail()).contains(&"impersonation"));
+    // A profile that lists its gates has those, and the ones about the project as a whole.
+    let listed = [Profile {
+        gates: Some(vec!["loc".to_owned()]),
+        ..built_in_profile("tickets").unwrap()
+    }];
+    assert_eq!(
+        gates(&strict_policy(), &listed),
+        ["impersonation", "decisions", "frozen"]
+    );
+    let project: Vec<&str> = GATES
+        .iter()
+        .filter(|gate| gate.scope == GateScope::Project)
+        .map(|gate| gate.name)
+        .collect();
+    assert_eq!(project, ["impersonation", "decisions", "frozen"]);
+}
+
 #[test]
 fn every_step_of_a_call_is_asked_about() {
     let profiles = story();
@@ -661,26 +812,27 @@ fn every_step_of_a_call_is_asked_about() {
         read: None,
         session_is_known: true,
         claimed_by: None,
-        overridden: &[],
     };
-    let verdict = evaluate_plans(
-        &[
+    let event = Event {
+        profiles: &profiles,
+        plans: &[
             step(&first, ACT, ParentPlan::None),
             step(&second, CHAPTER, ParentPlan::Missing),
         ],
-        &Policy::default(),
-    );
+        ..Event::default()
+    };
+    let verdict = evaluate(&event, &Policy::default());
     assert_eq!(
         verdict
             .blocks
             .iter()
-            .map(|fired| fired.plan.as_str())
+            .map(|fired| fired.subject.as_str())
             .collect::<Vec<_>>(),
         ["act-1/chapter-01"]
     );
     assert_eq!(
-        evaluate_plans(&[], &Policy::default()),
-        domain::gates::GateVerdict::default()
+        evaluate(&Event::default(), &Policy::default()),
+        GateVerdict::default()
     );
 }
 
@@ -688,7 +840,7 @@ fn every_step_of_a_call_is_asked_about() {
 fn a_refusal_says_what_why_and_what_next() {
     let fired = |gate, why: &str, next: &[&str]| FiredGate {
         gate,
-        plan: "act-1".to_owned(),
+        subject: "act-1".to_owned(),
         objection: Objection::new(
             why.to_owned(),
             next.iter().map(|step| (*step).to_owned()).collect(),

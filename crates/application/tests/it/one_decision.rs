@@ -1,0 +1,299 @@
+//! One event, one decision: what an event costs in transactions, and that the gate shown as
+//! open is the one the next event meets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use application::claim_node::claim_node;
+use application::move_focus::{FocusMove, move_focus};
+use application::override_gate::{OverrideRequest, override_gate};
+use application::sessions::declare_intent::{IntentRequest, declare_intent};
+use application::tickets::set_phase;
+use application::where_am_i::where_am_i;
+use domain::host_event::{FileEffect, Happening, Host, StartSource, ToolKind};
+use domain::ids::StoreId;
+use domain::policy::{GateMode, Governance};
+use domain::ports::{Snapshot, Store, StoreFault, StoreFinding, Transaction};
+use domain::profile::built_in_profile;
+use domain::session::SessionMode;
+use proptest::prelude::*;
+use store::MemoryStore;
+use testkit::FakeGit;
+
+use crate::hooks::{Session, call_on, shell_call, write_call};
+use crate::world::{ACT, CHAPTER, World, words};
+
+/// A store that counts its snapshots and transactions.
+struct CountingStore {
+    inner: MemoryStore,
+    reads: Arc<AtomicUsize>,
+    writes: Arc<AtomicUsize>,
+}
+
+impl Store for CountingStore {
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.inner.begin_read()
+    }
+
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        self.inner.begin_write()
+    }
+
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        self.inner.verify_integrity()
+    }
+
+    fn finish_mirror(&self) {}
+
+    fn sync_mirror(&self) -> Result<usize, StoreFault> {
+        self.inner.sync_mirror()
+    }
+}
+
+const TICKET: &str = "tickets/017a-loc/ticket.md";
+
+/// A project with plans, tickets and a trail, and the numbers of its snapshots and transactions.
+fn counted_world() -> (World, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+    let (reads, writes) = (Arc::default(), Arc::default());
+    let store = CountingStore {
+        inner: MemoryStore::new(StoreId("test".to_owned())),
+        reads: Arc::clone(&reads),
+        writes: Arc::clone(&writes),
+    };
+    let world = World {
+        profiles: ["story", "tickets", "trail"]
+            .map(|name| built_in_profile(name).unwrap())
+            .into(),
+        ..World::on(Box::new(store))
+    };
+    world.files.edit(ACT, "# act-1\n");
+    world
+        .files
+        .edit(TICKET, "---\nid: 017a\nphase: intake\n---\n# Lines\n");
+    world.approve("act-1").unwrap();
+    (world, reads, writes)
+}
+
+fn enter(world: &World, git: &FakeGit, session: &str) {
+    let ctx = world
+        .agent(session)
+        .with_git_and_session(git, session.to_owned());
+    let request = FocusMove::Enter {
+        node: words("017a"),
+        claim: false,
+    };
+    move_focus(&ctx, &request).unwrap();
+}
+
+fn declare(world: &World, git: &FakeGit, session: &str) {
+    let ctx = world
+        .agent(session)
+        .with_git_and_session(git, session.to_owned());
+    let request = IntentRequest {
+        text: "find words".to_owned(),
+        mode: SessionMode::default(),
+    };
+    declare_intent(&ctx, &request).unwrap();
+}
+
+#[test]
+fn every_event_takes_at_most_one_snapshot_and_one_transaction() {
+    for host in [Host::ClaudeCode, Host::Cursor, Host::Codex, Host::OpenCode] {
+        for is_on_trail in [false, true] {
+            let (world, reads, writes) = counted_world();
+            let git = FakeGit::with_commit();
+            let mut session = Session::with_git(&world, "s", &git);
+            session.host = host;
+            if is_on_trail {
+                declare(&world, &git, "s");
+                enter(&world, &git, "s");
+            }
+            let before = |path: &str| Happening::ToolAboutToRun(write_call(path, "# Text\n"));
+            let after = |path: &str| Happening::ToolFinished {
+                call: write_call(path, "# Text\n"),
+                failed: false,
+            };
+            let ran = |command: &str| Happening::ToolFinished {
+                call: shell_call(command),
+                failed: false,
+            };
+            let read = call_on(ToolKind::Read, ACT, FileEffect::Read);
+            let events = [
+                Happening::SessionStarted {
+                    source: StartSource::Startup,
+                },
+                Happening::PromptSubmitted {
+                    prompt: "go on".to_owned(),
+                },
+                Happening::ToolFinished {
+                    call: read,
+                    failed: false,
+                },
+                before(ACT),
+                after(ACT),
+                before(CHAPTER),
+                before("src/a.rs"),
+                after("src/a.rs"),
+                before("src/a.rs"),
+                ran("cargo test"),
+                ran("git status"),
+                Happening::Compacting,
+                Happening::Compacted,
+                ran("git status"),
+                Happening::Stopping { again: false },
+                Happening::SessionEnded,
+            ];
+            for changed in [false, true] {
+                for (number, happening) in events.iter().enumerate() {
+                    if changed {
+                        // An observation that has to record a change is the event's transaction.
+                        world
+                            .files
+                            .edit(ACT, &format!("# act-1, change {number}\n"));
+                    }
+                    reads.store(0, Ordering::Relaxed);
+                    writes.store(0, Ordering::Relaxed);
+                    session.handle(happening.clone());
+                    let counted = (
+                        reads.load(Ordering::Relaxed),
+                        writes.load(Ordering::Relaxed),
+                    );
+                    // A compaction on a trail writes the session's file after its commit, and notes
+                    // that it is written.
+                    let notes_file = is_on_trail && matches!(happening, Happening::Compacting);
+                    let most_writes = 1 + usize::from(notes_file);
+                    assert!(
+                        counted.0 <= 1 && counted.1 <= most_writes,
+                        "{host:?} {happening:?} (changed: {changed}): {counted:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// One thing that may have happened before an edit.
+#[derive(Clone, Debug)]
+enum Move {
+    Enter,
+    Phase(&'static str),
+    Lines(u64),
+    Commit,
+    Edit,
+    Command,
+    ClaimByAnother,
+    Override(&'static str),
+    Declare,
+    Merge(bool),
+}
+
+fn moves() -> impl Strategy<Value = Move> {
+    prop_oneof![
+        Just(Move::Enter),
+        prop::sample::select(vec!["intake", "implement", "done"]).prop_map(Move::Phase),
+        prop::sample::select(vec![0, 10, 400, 401, 900]).prop_map(Move::Lines),
+        Just(Move::Commit),
+        Just(Move::Edit),
+        Just(Move::Command),
+        Just(Move::ClaimByAnother),
+        prop::sample::select(vec!["loc", "phase", "context", "scope", "claim"])
+            .prop_map(Move::Override),
+        Just(Move::Declare),
+        any::<bool>().prop_map(Move::Merge),
+    ]
+}
+
+fn make_move(world: &World, git: &FakeGit, session: &Session<'_>, step: &Move) {
+    match step {
+        Move::Enter => enter_if_free(world, git),
+        // A phase whose evidence is missing, and a taken node, are refused: that is a state too.
+        Move::Phase(phase) => {
+            let _ = set_phase(&world.ctx(), &words("017a"), phase);
+        }
+        Move::Lines(lines) => git.change_lines("src/a.rs", *lines),
+        Move::Commit => git.commit("feat: all of it"),
+        Move::Edit => {
+            session.before_write("src/a.rs", "fn a() {}\n");
+            session.after(write_call("src/a.rs", "fn a() {}\n"));
+        }
+        Move::Command => {
+            session.ran("touch x");
+        }
+        Move::ClaimByAnother => {
+            let other = world
+                .agent("other")
+                .with_git_and_session(git, "other".to_owned());
+            let _ = claim_node(&other, &words("017a"));
+        }
+        Move::Override(gate) => {
+            let request = OverrideRequest {
+                gate: (*gate).to_owned(),
+                node: words("017a"),
+                reason: "checked by hand".to_owned(),
+            };
+            override_gate(&world.ctx(), &request).unwrap();
+        }
+        Move::Declare => declare(world, git, "s"),
+        Move::Merge(is_begun) => git.set_operation(is_begun.then_some("merge")),
+    }
+}
+
+fn enter_if_free(world: &World, git: &FakeGit) {
+    let ctx = world.ctx().with_git_and_session(git, "terminal".to_owned());
+    let request = FocusMove::Enter {
+        node: words("017a"),
+        claim: false,
+    };
+    let _ = move_focus(&ctx, &request);
+}
+
+fn modes() -> impl Strategy<Value = GateMode> {
+    // Mostly as by default: a gate that is off says nothing about the others.
+    prop_oneof![
+        3 => Just(GateMode::Block),
+        1 => Just(GateMode::Warn),
+        1 => Just(GateMode::Off),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_open_gate_shown_is_the_one_the_next_edit_meets(
+        steps in prop::collection::vec(moves(), 0..8),
+        modes in prop::collection::vec(modes(), 5),
+        is_strict in any::<bool>(),
+    ) {
+        let git = FakeGit::with_commit();
+        let mut world = World::with_tickets();
+        world.profiles.push(built_in_profile("trail").unwrap());
+        let gates = &mut world.policy.gates;
+        for (mode, gate) in modes.into_iter().zip([
+            &mut gates.loc,
+            &mut gates.phase,
+            &mut gates.context,
+            &mut gates.scope,
+            &mut gates.claim,
+        ]) {
+            *gate = mode;
+        }
+        if is_strict {
+            world.policy.governance = Governance::Strict;
+        }
+        let session = Session::with_git(&world, "s", &git);
+        for step in &steps {
+            make_move(&world, &git, &session, step);
+        }
+        let ctx = world.agent("s").with_git_and_session(&git, "s".to_owned());
+        // Asked twice: to look changes nothing.
+        let shown = where_am_i(&ctx).unwrap().gate.map(|gate| gate.r#type);
+        let again = where_am_i(&ctx).unwrap().gate.map(|gate| gate.r#type);
+        prop_assert_eq!(shown, again);
+        let asked = session.before_write("src/a.rs", "fn a() {}\n");
+        let met = asked.blocked.first().map(|fired| fired.gate);
+        prop_assert_eq!(shown, met, "{:?}", asked.blocked);
+    }
+}
