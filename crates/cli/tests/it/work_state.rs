@@ -191,8 +191,7 @@ fn four_hundred_and_one_lines_block_and_a_commit_clears() {
     // A stash is no commit, but then there is nothing uncommitted either.
     assert!(project.shell("git stash -q -u"));
     passes(&may_write(&project, &session, "src/c.rs"));
-    assert!(project.shell("git stash pop -q"));
-    let _ = session.shell("sh -c true");
+    let _ = session.shell("git stash pop -q");
     blocked("loc", &may_write(&project, &session, "src/c.rs"));
     let _ = session.shell("git add -A && git commit -q -m 'feat: much'");
     passes(&may_write(&project, &session, "src/c.rs"));
