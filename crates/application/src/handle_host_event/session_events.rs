@@ -32,18 +32,25 @@ pub(super) fn handle_start(
     ctx.store.finish_mirror();
     let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::WholeTree]);
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
-        decide_start(ctx, source, surroundings, gathered)
+        decide_start(ctx, event, source, surroundings, gathered)
     })
 }
 
 fn decide_start(
     ctx: &Context<'_>,
+    event: &HostEvent,
     source: StartSource,
     surroundings: &EventContext<'_>,
     gathered: Gathered<'_>,
 ) -> Result<Decision, Failure> {
-    let (state, faults) = (gathered.state, surroundings.faults);
-    let text = compose_briefing_on(ctx, state, gathered.tree, faults)?;
+    let state = gathered.state;
+    // Where the host puts it before the prompt, the briefing comes with the prompt itself.
+    let is_deferred = !event.host.keeps_start_context_apart();
+    let faults = surroundings.faults.filter(|_| !is_deferred);
+    let text = match is_deferred {
+        true => None,
+        false => Some(compose_briefing_on(ctx, state, gathered.tree, faults)?),
+    };
     let mut session = gathered.session;
     let conversation = &mut session.conversation;
     match source {
@@ -53,15 +60,20 @@ fn decide_start(
         StartSource::Clear => *conversation = Conversation::of_host(conversation.host),
     }
     conversation.started = true;
-    conversation.owed_a_briefing = false;
+    conversation.owed_a_briefing = is_deferred;
     // A starting session always gets the briefing, even one it has seen. Registering it as seen
     // only keeps the next prompt from repeating it.
-    conversation.remember_if_new(&text);
+    match &text {
+        Some(text) => {
+            conversation.remember_if_new(text);
+        }
+        None => conversation.told = None,
+    }
     signals::mark_signals_reported(ctx, state, &mut session)?;
     Ok(Decision {
         outcome: EventOutcome {
             faults_told: faults.is_some(),
-            ..EventOutcome::from_messages(&[text])
+            ..EventOutcome::from_messages(text.as_slice())
         },
         session,
         presence: Some(load_focus_key(ctx, state)?),

@@ -1,6 +1,9 @@
 //! `tl hook` as a person meets it; what it does is in the modules `hook_…`.
 
-use crate::{empty, story};
+use serde_json::json;
+use testkit::Project;
+
+use crate::{empty, planned, story};
 
 #[test]
 fn the_help_says_who_runs_it() {
@@ -31,4 +34,24 @@ fn an_unknown_host_is_told_which_there_are() {
         );
         assert_eq!(output.stdout, "");
     }
+}
+
+/// Headless, Gemini puts what hooks say at the start before the prompt, and then expands no slash
+/// command.
+#[test]
+fn gemini_gets_its_briefing_with_the_first_prompt() {
+    let project = planned();
+    let session = project.session_of("gemini", "g");
+    let start = |source: &str| session.event("SessionStart", json!({ "source": source }));
+    let prompt = |text: &str| session.event("BeforeAgent", json!({ "prompt": text }));
+    for source in ["startup", "resume", "clear"] {
+        assert_eq!(start(source).context(), None, "{source}");
+        let briefed = prompt("go on").context().unwrap_or_default();
+        assert!(briefed.contains("Throughline"), "{source}: {briefed}");
+        assert_eq!(prompt("go on").context(), None, "{source}: once");
+    }
+    project.write(Project::ACT, "# Act 1, changed\n");
+    let typed = "<hook_context>said by another hook</hook_context>\n\n/approve-plan act 1";
+    assert_eq!(prompt(typed).block(), None);
+    assert_eq!(project.status("act-1"), "approved");
 }

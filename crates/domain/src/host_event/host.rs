@@ -14,6 +14,7 @@ struct HostTraits {
     settings_files: &'static [&'static str],
     accepts_context_before_tools: bool,
     restarts_after_compaction: bool,
+    keeps_start_context_apart: bool,
     needs_stop_follow_up: bool,
     max_context_size: usize,
     /// Whether the host measures context in bytes, and not in UTF-16 code units.
@@ -27,6 +28,7 @@ const COMMON: HostTraits = HostTraits {
     settings_files: &[],
     accepts_context_before_tools: true,
     restarts_after_compaction: false,
+    keeps_start_context_apart: true,
     needs_stop_follow_up: false,
     // Claude Code moves more than 10,000 characters to a file, Copilot accepts 10 KB of all hooks
     // together, the others showed no limit. With a margin, because the host may add a frame.
@@ -90,6 +92,8 @@ define_hosts! {
         display_name: "Gemini CLI",
         settings_folders: &[".gemini/"],
         accepts_context_before_tools: false,
+        // Headless, it puts the context before the prompt and only then looks for a slash command.
+        keeps_start_context_apart: false,
     }
     Copilot "copilot" {
         display_name: "GitHub Copilot CLI",
@@ -135,6 +139,13 @@ impl Host {
     pub fn restarts_after_compaction(self) -> bool {
         // On the others a briefing is owed and goes out with the next event that can carry it.
         self.traits().restarts_after_compaction
+    }
+
+    /// Whether context at the start of a session leaves the prompt as it was typed.
+    #[must_use]
+    pub fn keeps_start_context_apart(self) -> bool {
+        // On the others the briefing goes out with the first prompt.
+        self.traits().keeps_start_context_apart
     }
 
     /// Whether an edit may pass unblocked, so that the agent has to be told before it stops.

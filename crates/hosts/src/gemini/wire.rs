@@ -17,7 +17,7 @@ pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
             fields,
             fields.inner_fields("tool_response").has("error"),
         ),
-        "BeforeAgent" => prompt::read_submitted_prompt(fields),
+        "BeforeAgent" => read_prompt(fields),
         "AfterAgent" => Happening::Stopping {
             again: fields.flag("stop_hook_active"),
         },
@@ -35,13 +35,29 @@ pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     Some(envelope::build_event(Host::Gemini, name, fields, happening))
 }
 
+/// Reads the prompt as it was typed: headless, what other hooks said at the start of the session comes
+/// before it.
+fn read_prompt(fields: &Fields<'_>) -> Happening {
+    let prompt = fields.first_text(&["prompt"]).unwrap_or_default();
+    let typed = prompt
+        .strip_prefix("<hook_context>")
+        .and_then(|rest| rest.split_once("</hook_context>"))
+        .map_or(prompt.as_str(), |(_, typed)| typed.trim_start());
+    Happening::PromptSubmitted {
+        prompt: prompt::restore_typed_prompt(typed.to_owned()),
+    }
+}
+
 pub(super) fn render_answer(event: &HostEvent, answer: &HostAnswer) -> Option<Value> {
     let said = match (&answer.verdict, &event.happening) {
         (AnswerVerdict::Block(reason), _) => Some(answer::decision_json("deny", reason)),
-        // `BeforeTool` has no field for context.
-        (AnswerVerdict::Nothing, _) | (AnswerVerdict::Context(_), Happening::ToolAboutToRun(_)) => {
-            None
-        }
+        // `BeforeTool` has no field for context. That of `SessionStart` is put before the prompt, and
+        // a slash command that does not come first is not expanded, neither ours nor the user's.
+        (AnswerVerdict::Nothing, _)
+        | (
+            AnswerVerdict::Context(_),
+            Happening::ToolAboutToRun(_) | Happening::SessionStarted { .. },
+        ) => None,
         (AnswerVerdict::Context(context), _) => {
             Some(answer::nested_context_json(&event.name, context))
         }
