@@ -4,6 +4,7 @@ use domain::approval::Force;
 use domain::gates::{FiredGate, GateVerdict, Objection};
 use domain::host_event::{HostEvent, Reply};
 use domain::ids::{Digest32, NodeId, VersionHash};
+use domain::node_reference::NodeReference;
 use domain::policy::GateMode;
 use domain::ports::Snapshot;
 use domain::typed_command::{TypedCommand, parse_typed_command};
@@ -14,9 +15,12 @@ use crate::approve::{ApproveRequest, approve_node};
 use crate::brief::compose_briefing_on;
 use crate::context::Context;
 use crate::coordination::load_focus_key;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::plan_node::{PlanRequest, plan_node};
 use crate::scan::ScanScope;
+
+/// Approves in spite of warnings, as in `tl approve --force`.
+const FORCE_OPTION: &str = "--force";
 
 /// Acts on a typed command, and reports changes made outside the session.
 ///
@@ -119,9 +123,23 @@ fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
 /// Approves a plan on a person's typed command.
 fn approve_for_person(
     ctx: &Context<'_>,
-    node: Vec<String>,
+    mut words: Vec<String>,
     surroundings: &EventContext<'_>,
 ) -> Result<CommandAnswer, Failure> {
+    let force = if words.iter().any(|word| word == FORCE_OPTION) {
+        Force::Yes
+    } else {
+        Force::No
+    };
+    words.retain(|word| word != FORCE_OPTION);
+    // A person goes on talking: "/approve-plan act 1, it reads well" names a node and then does not.
+    for word in &mut words {
+        word.truncate(word.trim_end_matches([',', '.', ';', '!', '?']).len());
+    }
+    let extra = NodeReference::parse_words(&words, ctx.profiles)
+        .map(|(_, rest)| rest.len())
+        .unwrap_or_default();
+    words.truncate(words.len() - extra);
     // The hook runs as the agent, and under policy `human` only a person's approval counts.
     let as_person = Context::new(
         ctx.store,
@@ -136,8 +154,8 @@ fn approve_for_person(
     match approve_node(
         &as_person,
         &ApproveRequest {
-            node,
-            force: Force::No,
+            node: words,
+            force,
             shown: None,
         },
     ) {
@@ -189,6 +207,22 @@ fn plan_for_person(ctx: &Context<'_>, level: String, id: String) -> Result<Comma
 }
 
 fn block_with_failure(what: &str, failure: &Failure) -> EventOutcome {
+    // No gate objects to a name that is not known.
+    if failure.kind != FailureKind::Refused {
+        let steps: String = failure
+            .next_steps
+            .iter()
+            .map(|step| format!("\n  next: {step}"))
+            .collect();
+        let block = format!("Throughline cannot {what}: {}{steps}", failure.message);
+        return EventOutcome {
+            reply: Reply {
+                block: Some(block),
+                ..Reply::default()
+            },
+            ..EventOutcome::default()
+        };
+    }
     let objection = Objection::new(failure.message.clone(), failure.next_steps.clone());
     EventOutcome::from_block(GateVerdict {
         blocks: vec![FiredGate {

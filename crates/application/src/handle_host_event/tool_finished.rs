@@ -147,7 +147,11 @@ impl FinishedCall<'_> {
         let (touched, parents) = self.remember_plans(state, conversation)?;
         let news =
             plan_messages::describe_operations(ctx, state, operations, &touched, conversation)?;
-        let news = news.filter(|news| conversation.remember_if_new(news));
+        let mut is_side_effect = false;
+        for id in operations {
+            is_side_effect |= touched.is_empty() && state.load_operation(*id)?.is_some();
+        }
+        let news = news.and_then(|news| render_news(conversation, news, is_side_effect));
         let is_owed = std::mem::take(&mut conversation.owed_a_briefing);
         conversation.briefed_this_turn |= is_owed;
         Ok(Messages {
@@ -254,4 +258,28 @@ impl FinishedCall<'_> {
 struct Messages {
     plans: Vec<String>,
     briefing: Option<String>,
+}
+
+/// Returns a message as it is to be sent: whole if it is new, in one line if it repeats the last one
+/// about another side effect of a command. Nothing is repeated about a plan that the agent has just
+/// written itself, nor about an event that a host sends twice, which finds no change.
+fn render_news(
+    conversation: &mut Conversation,
+    news: String,
+    is_side_effect: bool,
+) -> Option<String> {
+    if conversation.remember_if_new(&news) {
+        return Some(news);
+    }
+    is_side_effect.then(|| shorten_repeated_news(&news))
+}
+
+/// Shortens a message to the first clause of its first line.
+fn shorten_repeated_news(news: &str) -> String {
+    let line = news.lines().next().unwrap_or_default();
+    let line = line.trim_start_matches("- ");
+    let line = line.strip_prefix("Throughline: ").unwrap_or(line);
+    let end = [". ", ": "].iter().filter_map(|end| line.find(end)).min();
+    let clause = end.and_then(|end| line.get(..end)).unwrap_or(line);
+    format!("Throughline, again: {clause}.")
 }

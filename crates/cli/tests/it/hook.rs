@@ -55,3 +55,31 @@ fn gemini_gets_its_briefing_with_the_first_prompt() {
     assert_eq!(prompt(typed).block(), None);
     assert_eq!(project.status("act-1"), "approved");
 }
+
+#[test]
+fn a_message_about_another_change_is_shortened_and_not_swallowed() {
+    let project = planned();
+    let session = project.session("s");
+    assert!(session.start("startup").context().is_some());
+    let told: Vec<String> = ["one", "two", "three"]
+        .iter()
+        .map(|word| {
+            let answer = session.shell(&format!("echo {word} >> {}", Project::CHAPTER));
+            answer.context().unwrap_or_default()
+        })
+        .collect();
+    assert!(
+        !told[0].is_empty() && told[1..].iter().all(|text| !text.is_empty()),
+        "{told:?}"
+    );
+    assert!(
+        told[2].starts_with("Throughline, again: ") && told[2].lines().count() == 1,
+        "{told:?}"
+    );
+    let parallel = project.session("other");
+    assert!(
+        parallel
+            .after("Bash", &json!({ "command": "make" }))
+            .is_silent()
+    );
+}

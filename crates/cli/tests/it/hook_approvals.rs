@@ -109,3 +109,33 @@ fn an_agent_does_not_run_hooks_where_people_approve() {
             .is_silent()
     );
 }
+
+/// People go on talking after a command.
+#[test]
+fn a_typed_approval_ignores_the_words_after_the_node() {
+    for typed in [
+        "/approve-plan act 1 please, it reads well",
+        "/approve-plan act 1, thanks!",
+        "/approve-plan act-1. Then go on with chapter 2",
+        "/approve-plan act 1 --force",
+        "/approve-plan --force act-1",
+    ] {
+        let project = story();
+        with_human_approval(&project);
+        project.write(Project::ACT, crate::ACT_TEXT);
+        let answer = project.session("s").prompt(typed);
+        assert_eq!(answer.block(), None, "{typed}");
+        assert_eq!(project.status("act-1"), "approved", "{typed}");
+    }
+}
+
+#[test]
+fn a_typed_approval_of_an_unknown_node_names_no_gate() {
+    let project = story();
+    let refused = project.session("s").prompt("/approve-plan act 77");
+    let reason = refused.block().expect("there is no such act");
+    assert!(
+        reason.starts_with("Throughline cannot approve: ") && !reason.contains("gate"),
+        "{reason}"
+    );
+}

@@ -793,7 +793,6 @@ fn a_typed_approval_that_cannot_be_given_is_refused_with_the_cause() {
     for (prompt, part) in [
         ("/approve-plan chapter 1", "`act-1`"),
         ("/approve-plan act 9", "act"),
-        ("/approve-plan act-1 with love", "with"),
     ] {
         let before = statuses(&project);
         let answer = project.session("s").prompt(prompt);
