@@ -59,6 +59,8 @@ pub struct Context<'a> {
     has_planned_files: bool,
     /// How this working copy differs from a shared state, by the last scan.
     copy_differences: RefCell<Vec<CopyDifference>>,
+    /// Number of decisions of others that do not count before this clone is adopted.
+    unadopted_decisions: Cell<usize>,
 }
 
 /// Something found in the plan files on the way, for the edge to report.
@@ -175,6 +177,7 @@ impl<'a> Context<'a> {
             carried_out: Cell::default(),
             has_planned_files: false,
             copy_differences: RefCell::default(),
+            unadopted_decisions: Cell::default(),
         }
     }
 
@@ -297,6 +300,7 @@ impl<'a> Context<'a> {
             carried_out: Cell::default(),
             has_planned_files: true,
             copy_differences: RefCell::default(),
+            unadopted_decisions: Cell::default(),
         };
         let value = act(&ctx);
         // Notices from the planned files concern the caller just as much.
@@ -320,6 +324,17 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn copy_differences(&self) -> Vec<CopyDifference> {
         self.copy_differences.borrow().clone()
+    }
+
+    /// Remembers how many decisions of others wait for the adoption of this clone.
+    pub(crate) fn set_unadopted_decisions(&self, count: usize) {
+        self.unadopted_decisions.set(count);
+    }
+
+    /// Returns how many decisions of others wait for the adoption of this clone, by the last scan.
+    #[must_use]
+    pub fn unadopted_decisions(&self) -> usize {
+        self.unadopted_decisions.get()
     }
 
     /// Remembers a backup that was written before its operation is committed.

@@ -16,20 +16,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{
-    EventContext, EventOutcome, ObservedCall, TouchedPlan, handle_host_event, identifies_session,
+    EventContext, EventOutcome, ObservedCall, handle_host_event, identifies_session,
 };
 use application::{Failure, run_for_value};
-use domain::gates::{FiredGate, Objection};
 use domain::host_event::{Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::policy::{GateMode, Policy};
+use domain::policy::Policy;
 use domain::ports::StoreFault;
 use domain::profile::{BUILT_IN_PROFILES, Profile, built_in_profile};
 use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, EngineSettings};
 
 use crate::caller::{self, Caller};
+use crate::hook_adoption::{add_adoption_notice, reply_for_unadopted};
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
 use crate::settings;
@@ -367,7 +367,12 @@ fn evaluate_on_state(
                 faults: faults.as_deref(),
                 host_process: host_process.as_ref(),
             };
-            handle_host_event(ctx, event, &surroundings)
+            let handled = handle_host_event(ctx, event, &surroundings)?;
+            Ok(add_adoption_notice(
+                handled,
+                event,
+                ctx.unadopted_decisions(),
+            ))
         },
     )?;
     append_masked_notices(&mut handled, warnings.take());
@@ -376,81 +381,6 @@ fn evaluate_on_state(
         ledger.clear_faults();
     }
     Ok(handled)
-}
-
-/// Returns the reply for a state that came with a clone or a copy and is not adopted yet.
-///
-/// Its gates cannot be evaluated, so writes to plans are blocked; everything else gets the notice
-/// once per session.
-fn reply_for_unadopted(
-    event: &HostEvent,
-    plans: &[TouchedPlan<'_>],
-    policy: &Policy,
-    ledger: &LedgerFile,
-) -> EventOutcome {
-    const GATE: &str = "adopt";
-    let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
-                         approvals do not count yet, and its gates cannot be evaluated";
-    let steps = vec![
-        "ask the person to run `tl state adopt`   # takes over its approvals".to_owned(),
-        "or to run `tl state rebuild`   # starts from the plan files, everything a draft"
-            .to_owned(),
-    ];
-    let fired = |plan: String| {
-        vec![FiredGate {
-            gate: GATE,
-            subject: plan,
-            objection: Objection::new(why.to_owned(), steps.clone()),
-        }]
-    };
-    let gates = &policy.gates;
-    // Where no gate blocks, the project only wants warnings, and this is no reason to be stricter.
-    let blocks =
-        [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
-    let written = plans
-        .iter()
-        .find(|plan| plan.effect.modifies_file())
-        .map(|plan| plan.place.path_alias());
-    let refused = match &event.happening {
-        Happening::ToolAboutToRun(_) => written.filter(|_| blocks),
-        Happening::PromptSubmitted { prompt } => {
-            typed_command::parse_typed_command(prompt).map(|_| "typed command".to_owned())
-        }
-        _ => None,
-    };
-    if let Some(plan) = refused {
-        let blocked = fired(plan);
-        let block = Some(domain::gates::render_objections(&blocked));
-        return EventOutcome {
-            reply: Reply {
-                block,
-                ..Reply::default()
-            },
-            blocked,
-            ..EventOutcome::default()
-        };
-    }
-    let starts = matches!(event.happening, Happening::SessionStarted { .. });
-    // The ledger is the memory here: the session's is in the state that must not be used.
-    let was_told = || {
-        ledger
-            .read_latest_lines()
-            .iter()
-            .any(|line| line.session == event.session && line.gate.as_deref() == Some(GATE))
-    };
-    if !starts && was_told() {
-        return EventOutcome::default();
-    }
-    let warned = fired(String::new());
-    let context = Some(domain::gates::render_objections(&warned));
-    EventOutcome {
-        reply: Reply {
-            context,
-            ..Reply::default()
-        },
-        warned,
-        ..EventOutcome::default()
-    }
 }
 
 /// Appends notices about masked secrets to the reply. Other store warnings are for people and are

@@ -11,6 +11,7 @@ mod gate_stats;
 mod git_ignore;
 mod head_listener;
 mod help;
+mod hook_adoption;
 mod hook_entry;
 mod hook_input;
 mod hook_ledger;

@@ -251,6 +251,9 @@ fn trust_decisions(
             made_here.contains(id) || is_adopted && (!needs_remote(one) || pushed.contains(id));
         waiting += usize::from(one.present && !one.trusted);
     }
+    if !is_adopted {
+        ctx.set_unadopted_decisions(waiting);
+    }
     if waiting > 0 {
         ctx.push_notice(Notice::DecisionsWaiting {
             count: waiting,

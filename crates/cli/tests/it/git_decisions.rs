@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use testkit::Project;
+use testkit::{Answer, Project};
 
 use crate::{binary, finished};
 
@@ -175,8 +175,20 @@ fn a_clone_counts_the_decisions_of_others_after_adoption() {
     let told = bob.project.ok(&["status"]);
     assert_eq!(bob.project.status("act-1"), "draft");
     assert!(told.stderr.contains("tl state adopt"), "{}", told.stderr);
+    let session = bob.project.session("bob's");
+    let is_told = |answer: &Answer| {
+        answer
+            .context()
+            .is_some_and(|text| text.contains("not adopted") && text.contains("`tl state adopt`"))
+    };
+    assert!(is_told(&session.start("startup")));
+    assert!(is_told(&session.prompt("go on")));
+    assert!(is_told(&session.prompt("go on")), "at every prompt");
+    let (refused, _) = session.write("acts/act-1/chapters/chapter-03/plan.md", "# Chapter 3\n");
+    assert!(refused.block().is_some(), "{refused:?}");
     bob.project.ok(&["state", "adopt", "--yes"]);
     assert_eq!(bob.project.status("act-1"), "approved");
+    assert!(!is_told(&session.prompt("go on")));
 }
 
 #[test]

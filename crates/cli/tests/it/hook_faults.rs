@@ -791,7 +791,12 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
         session.stop(),
     ];
     assert!(answers.iter().all(Answer::is_silent), "{answers:?}");
-    assert!(told(&session.start("startup")), "and whenever one starts");
+    let started = session.start("startup");
+    assert!(told(&started), "and whenever one starts");
+    assert!(
+        started.stdout.contains("systemMessage"),
+        "also to the person: {started:?}"
+    );
     assert!(may_write(&project, &session, "src/a.rs").is_silent());
     let refusals = [
         may_write(&project, &session, CHAPTER_2),
@@ -830,7 +835,13 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
         .with_environment("THROUGHLINE_HOME", "");
     for answer in [
         session.start("startup"),
-        session.prompt("go on"),
+    let reminder = session.prompt("go on");
+    assert!(told(&reminder), "and, in one line, at every prompt");
+    assert_eq!(
+        reminder.context().map(|text| text.lines().count()),
+        Some(1),
+        "{reminder:?}"
+    );
         session.stop(),
     ] {
         ended_well("no home", &answer);

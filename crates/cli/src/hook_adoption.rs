@@ -1,0 +1,128 @@
+//! Hook replies in a clone that this user has not adopted.
+//!
+//! Approvals that came with a clone do not count until a person adopts it. A foreign state cannot be
+//! used at all; decision files of others are left out, and the gates are evaluated without them.
+
+use application::handle_host_event::{EventOutcome, TouchedPlan};
+use domain::gates::{FiredGate, Objection};
+use domain::host_event::{Happening, HostEvent, Reply};
+use domain::policy::{GateMode, Policy};
+use domain::text::count_with_noun;
+use domain::typed_command;
+
+use crate::hook_ledger::LedgerFile;
+
+/// Repeated at every prompt: the person may have joined the session after its start.
+const REMINDER: &str = "Throughline: this project is not adopted yet, so its gates are off and its plans cannot be written. \
+     Ask the person to run `tl state adopt` in their own terminal.";
+
+/// Returns the reply for a state that came with a clone or a copy and is not adopted yet.
+///
+/// Its gates cannot be evaluated, so writes to plans are blocked. The notice comes at the start of a
+/// session, as a reminder at every prompt, and once in a session that was not seen to start.
+pub(crate) fn reply_for_unadopted(
+    event: &HostEvent,
+    plans: &[TouchedPlan<'_>],
+    policy: &Policy,
+    ledger: &LedgerFile,
+) -> EventOutcome {
+    const GATE: &str = "adopt";
+    let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
+                         approvals do not count yet, and its gates cannot be evaluated";
+    let steps = vec![
+        "ask the person to run `tl state adopt`   # takes over its approvals".to_owned(),
+        "or to run `tl state rebuild`   # starts from the plan files, everything a draft"
+            .to_owned(),
+    ];
+    let fired = |plan: String| {
+        vec![FiredGate {
+            gate: GATE,
+            subject: plan,
+            objection: Objection::new(why.to_owned(), steps.clone()),
+        }]
+    };
+    let gates = &policy.gates;
+    // Where no gate blocks, the project only wants warnings, and this is no reason to be stricter.
+    let blocks =
+        [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
+    let written = plans
+        .iter()
+        .find(|plan| plan.effect.modifies_file())
+        .map(|plan| plan.place.path_alias());
+    let refused = match &event.happening {
+        Happening::ToolAboutToRun(_) => written.filter(|_| blocks),
+        Happening::PromptSubmitted { prompt } => {
+            typed_command::parse_typed_command(prompt).map(|_| "typed command".to_owned())
+        }
+        _ => None,
+    };
+    if let Some(plan) = refused {
+        let blocked = fired(plan);
+        let block = Some(domain::gates::render_objections(&blocked));
+        return EventOutcome {
+            reply: Reply {
+                block,
+                ..Reply::default()
+            },
+            blocked,
+            ..EventOutcome::default()
+        };
+    }
+    let starts = matches!(event.happening, Happening::SessionStarted { .. });
+    // The ledger is the memory here: session memory is in the state that must not be used.
+    let was_told = || {
+        ledger
+            .read_latest_lines()
+            .iter()
+            .any(|line| line.session == event.session && line.gate.as_deref() == Some(GATE))
+    };
+    let is_prompt = matches!(event.happening, Happening::PromptSubmitted { .. });
+    let is_reminder = !starts && was_told();
+    if is_reminder && !is_prompt {
+        return EventOutcome::default();
+    }
+    let warned = fired(String::new());
+    let context = if is_reminder {
+        REMINDER.to_owned()
+    } else {
+        domain::gates::render_objections(&warned)
+    };
+    EventOutcome {
+        reply: Reply {
+            context: Some(context),
+            notice: starts.then(|| REMINDER.to_owned()),
+            ..Reply::default()
+        },
+        warned,
+        ..EventOutcome::default()
+    }
+}
+
+/// Adds a notice about decisions of others that do not count, at the start of a session and at every
+/// prompt.
+pub(crate) fn add_adoption_notice(
+    mut handled: EventOutcome,
+    event: &HostEvent,
+    unadopted_decisions: usize,
+) -> EventOutcome {
+    let starts = matches!(event.happening, Happening::SessionStarted { .. });
+    let is_prompt = matches!(event.happening, Happening::PromptSubmitted { .. });
+    if unadopted_decisions == 0 || !(starts || is_prompt) {
+        return handled;
+    }
+    let notice = format!(
+        "Throughline: this clone is not adopted yet, so {} of others (approvals, for example) do not count here. \
+         Ask the person to run `tl state adopt` in their own terminal.",
+        count_with_noun(unadopted_decisions, "decision", "decisions"),
+    );
+    let reply = &mut handled.reply;
+    // At a start it comes last: a host that compacts is recognised by the first words of the briefing.
+    reply.context = Some(match reply.context.take() {
+        Some(context) => format!("{context}\n{notice}"),
+        None => notice.clone(),
+    });
+    if starts {
+        reply.notice.get_or_insert(notice);
+    }
+    handled
+}
