@@ -32,6 +32,7 @@ use crate::caller::{self, Caller};
 use crate::hook_adoption::{add_adoption_notice, reply_for_unadopted};
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
+use crate::last_good_settings::{add_settings_problem, remember_good_settings};
 use crate::settings;
 use crate::use_case_runner::{CallerRule, UseCaseRunner};
 use crate::wiring::{Project, open_project_files};
@@ -201,9 +202,10 @@ fn fallback_for_project(event: &HostEvent, root: &Path) -> Reply {
     let Ok(files) = DiskFiles::open(root) else {
         return Reply::default();
     };
-    // A broken config.toml must not switch the gates off: then the defaults decide.
-    let (profiles, policy) = match Project::load_for_hook(root) {
-        Ok(project) => (project.profiles, project.settings.policy),
+    // Settings that are broken and were never good must not switch the gates off: then the defaults
+    // decide.
+    let (profiles, policy) = match Project::load_for_hook_or_last_good(root) {
+        Ok((project, _)) => (project.profiles, project.settings.policy),
         Err(_) => (built_in_profiles(), Policy::default()),
     };
     let call = ObservedCall::from_event(&files, &profiles, event);
@@ -284,7 +286,8 @@ fn find_project_roots(event: &HostEvent) -> Vec<PathBuf> {
 /// Evaluates the event in one project.
 fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Failure> {
     let files = open_project_files(root)?;
-    let project = Project::load_for_hook(root).inspect_err(|_| {
+    let loaded = Project::load_for_hook_or_last_good(root);
+    let (project, settings_problem) = loaded.inspect_err(|_| {
         // Without settings, plans are looked for by the built-in profiles and the default gates
         // apply. Failing open here would let an agent disable the gates by breaking the file.
         let profiles = built_in_profiles();
@@ -303,7 +306,22 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
     }
     set_fallback_reply(fallback_reply(event, &call, &files, policy));
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
-    evaluate_on_state(event, &project, &files, &call)
+    let handled = evaluate_on_state(event, &project, &files, &call)?;
+    match settings_problem {
+        Some(problem) => Ok(add_settings_problem(handled, event, &problem)),
+        None => {
+            // Not at every tool call: one of these events meets an edited file soon enough.
+            if matches!(
+                event.happening,
+                Happening::SessionStarted { .. }
+                    | Happening::PromptSubmitted { .. }
+                    | Happening::Stopping { .. }
+            ) {
+                remember_good_settings(root);
+            }
+            Ok(handled)
+        }
+    }
 }
 
 /// Opens the store and evaluates the event on the state.

@@ -44,13 +44,22 @@ pub(crate) fn load_settings(root: &Path) -> Result<Settings, Failure> {
 /// Like [`load`], for a hook: invalid values in the environment are ignored, because a typo in a
 /// shell profile must not disable the gates.
 pub(crate) fn load_settings_for_hook(root: &Path) -> Result<Settings, Failure> {
+    parse_settings_for_hook(root, CONFIG_FILE, &read_config_text(root)?)
+}
+
+/// Like [`load_settings_for_hook`], from a text that is in `file`.
+pub(crate) fn parse_settings_for_hook(
+    root: &Path,
+    file: &str,
+    text: &str,
+) -> Result<Settings, Failure> {
     // Dozens of variables are looked up, and `std::env::var` scans the whole environment each time;
     // as a map this is a fraction of the hook's time.
     let set = all_environment_variables();
     let given = |name: &str| set.get(name).filter(|value| !value.is_empty()).cloned();
     apply_server_choice(
         root,
-        check_setting_paths(read_config_file(root)?.with_valid_environment(&given))?,
+        check_setting_paths(parse_config_text(root, file, text)?.with_valid_environment(&given))?,
     )
 }
 
@@ -186,8 +195,11 @@ pub(crate) fn store_database_choice(root: &Path, url: Option<&DatabaseUrl>) -> R
 
 /// Parses `config.toml`; a missing file means default settings.
 pub(crate) fn read_config_file(root: &Path) -> Result<Settings, Failure> {
-    let mut settings = parse_config(CONFIG_FILE, &read_config_text(root)?)
-        .map_err(|problem| settings_failure(&problem))?;
+    parse_config_text(root, CONFIG_FILE, &read_config_text(root)?)
+}
+
+fn parse_config_text(root: &Path, file: &str, text: &str) -> Result<Settings, Failure> {
+    let mut settings = parse_config(file, text).map_err(|problem| settings_failure(&problem))?;
     settings.policy.signers = read_allowed_signers(root);
     Ok(settings)
 }

@@ -27,6 +27,7 @@ use store::{
 
 use crate::caller::acting_principal;
 use crate::git_ignore::{GITIGNORE_PATH, rewrite_former_gitignore};
+use crate::last_good_settings::remember_good_settings;
 use crate::project_file;
 use crate::settings;
 use crate::trust::pending_policy_notice;
@@ -124,7 +125,9 @@ impl App {
 impl Project {
     /// Loads settings and profiles of the project at `root`.
     pub(crate) fn load(root: &Path) -> Result<Self, Failure> {
-        Self::load_with_settings(root, settings::load_settings(root)?)
+        let project = Self::load_with_settings(root, settings::load_settings(root)?)?;
+        remember_good_settings(root);
+        Ok(project)
     }
 
     /// Like [`Self::load`], but invalid environment variables are ignored, as a hook has to.

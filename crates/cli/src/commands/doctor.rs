@@ -47,6 +47,9 @@ struct DoctorOutcome {
     project: String,
     /// Why the state cannot be used, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
+    /// Why the settings cannot be used, if so; hooks go by the last good ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<HostFinding>,
     state: Option<HostFinding>,
     /// Decisions a person has to make before policy and history are trusted again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -59,8 +62,14 @@ struct DoctorOutcome {
 
 impl DoctorArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.find_project()?;
-        let root = project.root.clone();
+        let root = app.find_project_root()?;
+        let (project, broken) = match Project::load(&root) {
+            Ok(project) => (project, None),
+            Err(failure) => match Project::load_last_good(&root) {
+                Some(project) => (project, Some(HostFinding::from(failure))),
+                None => return Err(failure),
+            },
+        };
         let disk = DiskFiles::open(&root).map_err(|error| {
             Failure::unavailable(format!("cannot open `{}`: {error}", root.display()))
         })?;
@@ -93,11 +102,12 @@ impl DoctorArgs {
             .map(|health| health.count_findings(HostFindingSeverity::Problem))
             .sum::<usize>();
         let outcome = DoctorOutcome {
-            ok: problems == 0 && state.is_none() && untrusted.is_empty(),
+            ok: problems == 0 && broken.is_none() && state.is_none() && untrusted.is_empty(),
             project: root.display().to_string(),
             notes,
             state,
             trust: untrusted,
+            settings: broken,
             hosts,
             latency: compute_latencies(&root),
         };
@@ -157,7 +167,7 @@ fn contact_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, S
 }
 
 fn print_outcome(ui: Ui, outcome: &DoctorOutcome) {
-    if let Some(finding) = &outcome.state {
+    for finding in outcome.settings.iter().chain(&outcome.state) {
         print_finding(ui, "", finding);
     }
     outcome
@@ -234,7 +244,10 @@ fn print_outcome(ui: Ui, outcome: &DoctorOutcome) {
         .iter()
         .map(|health| health.count_findings(HostFindingSeverity::Problem))
         .sum();
-    let problems = problems + usize::from(outcome.state.is_some()) + outcome.trust.len();
+    let problems = problems
+        + usize::from(outcome.settings.is_some())
+        + usize::from(outcome.state.is_some())
+        + outcome.trust.len();
     if problems > 0 {
         ui.print_blank_line();
         ui.print_line(format_args!(

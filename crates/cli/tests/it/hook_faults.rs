@@ -242,6 +242,12 @@ fn replaced(project: &Project, name: &str, text: &str) -> Wrong {
     }))
 }
 
+/// Breaks the settings of a project that were never good before.
+fn break_settings(project: &Project, text: &str) -> Wrong {
+    let _ = fs::remove_file(state(project, "last-good-config.toml"));
+    replaced(project, "config.toml", text)
+}
+
 type Fault = fn(&Project) -> Option<Wrong>;
 
 /// Makes the state say that only a later version may read it, with a sum that fits.
@@ -273,21 +279,16 @@ const FAULTS: [(&str, Fault); 7] = [
         Lock::hold(project, true).map(Wrong::Locked)
     }),
     ("the settings are broken", |project| {
-        Some(replaced(
-            project,
-            "config.toml",
-            "[policy\nthis is not TOML",
-        ))
+        Some(break_settings(project, "[policy\nthis is not TOML"))
     }),
     ("the settings have an unknown word", |project| {
-        Some(replaced(
+        Some(break_settings(
             project,
-            "config.toml",
             "[policy.gates]\nhierarchy = \"perhaps\"\n",
         ))
     }),
     ("there is no such profile", |project| {
-        Some(replaced(project, "config.toml", "profiles = [\"nope\"]\n"))
+        Some(break_settings(project, "profiles = [\"nope\"]\n"))
     }),
     ("the database is a folder", |project| {
         remove_database(project);
@@ -437,7 +438,7 @@ fn a_fault_is_told_once_at_the_next_contact() {
     for (name, contact) in contacts {
         let project = planned();
         let session = project.session("s");
-        let wrong = replaced(&project, "config.toml", "this is not TOML");
+        let wrong = break_settings(&project, "this is not TOML");
         for _ in 0..3 {
             ended_well(name, &may_write(&project, &session, CHAPTER_2));
         }
@@ -481,7 +482,7 @@ fn a_fault_is_not_forgotten_by_an_event_that_does_not_tell_it() {
     for (name, happens) in between {
         let project = planned();
         let session = project.session("s");
-        let wrong = replaced(&project, "config.toml", "this is not TOML");
+        let wrong = break_settings(&project, "this is not TOML");
         ended_well(name, &may_write(&project, &session, CHAPTER_2));
         wrong.repair();
         let first = happens(&project, &session);
@@ -769,6 +770,51 @@ fn an_unknown_host_is_a_mistake_in_the_settings_and_told_to_who_made_it() {
 }
 
 #[test]
+fn broken_settings_are_reported_and_the_last_good_ones_stay_in_force() {
+    let project = planned();
+    project.configure("policy.gates.hierarchy", "\"block\"");
+    let session = project.session("s");
+    assert!(session.start("startup").context().is_some());
+    let broken = [
+        ("[policy\nthis is not TOML", "config.toml:1"),
+        (
+            "[policy.gates]\nhierarchy = \"perhaps\"\n",
+            "expected one of `off`, `warn`, `block`",
+        ),
+        ("profiles = [\"nope\"]\n", "nope"),
+    ];
+    for (text, part) in broken {
+        let wrong = replaced(&project, "config.toml", text);
+        for answer in [session.start("startup"), session.prompt("go on")] {
+            let context = answer.context().unwrap_or_default();
+            assert!(
+                context.contains(part)
+                    && context.contains("the last good settings stay in force")
+                    && context.contains("  next: "),
+                "{text}: {answer:?}"
+            );
+            assert!(answer.stdout.contains("systemMessage"), "{answer:?}");
+        }
+        let stop = session.stop();
+        assert_eq!(stop.block(), None);
+        assert!(
+            stop.stdout.contains("the last good settings stay in force"),
+            "to the person: {stop:?}"
+        );
+        let refused = may_write(&project, &session, "acts/act-9/chapters/chapter-01/plan.md");
+        let reason = refused.block().expect("the gate is as before");
+        assert!(reason.contains("hierarchy gate"), "{reason}");
+        assert_eq!(faults(&project), Vec::<Value>::new(), "{text}");
+        let doctor = project.run(&["host", "doctor"]);
+        assert_eq!(doctor.code, 3, "{doctor:?}");
+        assert!(doctor.stdout.contains(part), "{doctor:?}");
+        wrong.repair();
+        let context = session.prompt("go on").context().unwrap_or_default();
+        assert!(!context.contains("last good"), "{context}");
+    }
+}
+
+#[test]
 fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
     let project = planned();
     // Another user's home: this state was never seen here.
@@ -785,8 +831,14 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
         told(&session.prompt("go on")),
         "once in a session that was not seen to start"
     );
+    let reminder = session.prompt("go on");
+    assert!(told(&reminder), "and, in one line, at every prompt");
+    assert_eq!(
+        reminder.context().map(|text| text.lines().count()),
+        Some(1),
+        "{reminder:?}"
+    );
     let answers = [
-        session.prompt("go on"),
         session.after("Bash", &json!({ "command": "make" })),
         session.stop(),
     ];
@@ -835,13 +887,7 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
         .with_environment("THROUGHLINE_HOME", "");
     for answer in [
         session.start("startup"),
-    let reminder = session.prompt("go on");
-    assert!(told(&reminder), "and, in one line, at every prompt");
-    assert_eq!(
-        reminder.context().map(|text| text.lines().count()),
-        Some(1),
-        "{reminder:?}"
-    );
+        session.prompt("go on"),
         session.stop(),
     ] {
         ended_well("no home", &answer);
