@@ -328,7 +328,7 @@ while read -r line; do
   case "$line" in
     *hooks/list*)
       status=untrusted; [ -e "$here/trusted" ] && status=trusted
-      hooks=""; [ -e "$here/folder" ] && hooks=$(printf '{"key":"k:pre_tool_use:0:0","command":"%s hook codex","sourcePath":"%s/.codex/hooks.json","currentHash":"sha256:1","trustStatus":"%s"}' "$TL" "$PWD" "$status")
+      hooks=""; [ -e "$here/folder" ] && hooks=$(printf '{"key":"k:pre_tool_use:0:0","command":"command -v %s >/dev/null 2>&1 || { exit 0; }; %s hook codex","sourcePath":"%s/.codex/hooks.json","currentHash":"sha256:1","trustStatus":"%s"}' "$TL" "$TL" "$PWD" "$status")
       printf '{"method":"noise"}\n{"id":%s,"result":{"data":[{"hooks":[%s]}]}}\n' "$id" "$hooks" ;;
     *config/batchWrite*) printf '%s\n' "$line" > "$here/trusted"; printf '{"id":%s,"result":{"status":"ok"}}\n' "$id" ;;
     *initialized*) ;;
@@ -388,7 +388,7 @@ fn codex_is_asked_whether_it_trusts_the_hooks() {
         output.stderr
     );
     assert!(
-        output.stderr.contains(&format!("  {program} hook codex")),
+        output.stderr.contains(&format!("; {program} hook codex")),
         "{}",
         output.stderr
     );

@@ -76,6 +76,9 @@ pub(crate) fn snapshot(project: &Project) -> Vec<(PathBuf, String)> {
     all
 }
 
+/// How a line begins that ends in peace where the program is missing.
+const GUARD: &str = "command -v tl >/dev/null 2>&1 || { exit 0; }; ";
+
 fn actions(outcome: &Value, host: usize) -> Vec<(&str, &str)> {
     let files = outcome["hosts"][host]["files"].as_array().expect("files");
     files
@@ -88,9 +91,15 @@ fn copies(project: &Project) -> usize {
     names_in(project, ".throughline/host-backups").len()
 }
 
-/// Gemini keeps its MCP servers in the same file.
-fn servers_beside(host: &str) -> usize {
-    usize::from(host == "gemini")
+/// Counts the calls of a program in a host's file with hooks.
+fn count_calls(entries: &str, host: &str, program: &str) -> usize {
+    match host {
+        "opencode" => entries
+            .matches(&format!("const PROGRAM = \"{program}\""))
+            .count(),
+        _ if program.contains(' ') => entries.matches(&format!("'{program}' hook {host}")).count(),
+        _ => entries.matches(&format!("{program} hook {host}")).count(),
+    }
 }
 
 #[test]
@@ -109,8 +118,8 @@ fn each_host_gets_hooks_and_commands_once() {
         let program = binary().to_str().expect("Unicode");
         let entries = project.read(file);
         assert_eq!(
-            entries.matches(program).count(),
-            hooks + servers_beside(host),
+            count_calls(&entries, host, program),
+            hooks,
             "{host}: {entries}"
         );
         assert!(
@@ -177,8 +186,8 @@ fn another_program_takes_the_place_of_the_old_one() {
         let project = story();
         project.ok(&["init", "--host", host, "--program", "/opt/some tools/tl"]);
         assert_eq!(
-            project.read(file).matches("/opt/some tools/tl").count(),
-            hooks + servers_beside(host),
+            count_calls(&project.read(file), host, "/opt/some tools/tl"),
+            hooks,
             "{host}"
         );
         let outcome = project.json(&["init", "--host", host, "--program", "tl"]);
@@ -208,7 +217,7 @@ fn hosts_fail_closed_where_they_can() {
     let hook = &read(".claude/settings.json")["hooks"]["PreToolUse"][0]["hooks"][0];
     assert_eq!(
         *hook,
-        json!({ "type": "command", "command": "tl hook claude-code", "timeout": 10, "onFailure": "block" })
+        json!({ "type": "command", "command": format!("{GUARD}tl hook claude-code"), "timeout": 10, "onFailure": "block" })
     );
     assert_eq!(
         read(".cursor/hooks.json")["hooks"]["preToolUse"][0]["failClosed"],
@@ -251,6 +260,112 @@ fn hosts_fail_closed_where_they_can() {
     );
 }
 
+/// Returns event and command line of every hook in a settings file.
+fn command_lines(settings: &str) -> Vec<(String, String)> {
+    let settings: Value = serde_json::from_str(settings).expect("JSON");
+    let mut lines = Vec::new();
+    for (event, list) in settings["hooks"].as_object().expect("hooks") {
+        let entry = match &list[0]["hooks"][0] {
+            Value::Null => &list[0],
+            grouped => grouped,
+        };
+        let line = entry["command"].as_str().or(entry["bash"].as_str());
+        lines.push((event.clone(), line.expect("a command line").to_owned()));
+    }
+    lines
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the line is run as the host runs it: by a shell"
+)]
+fn a_missing_program_is_reported_once_and_blocks_nothing() {
+    let run_line = |line: &str, directory: &Path| {
+        let output = std::process::Command::new("sh")
+            .args(["-c", line])
+            .current_dir(directory)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("a shell");
+        let read = |bytes: Vec<u8>| String::from_utf8(bytes).expect("Unicode");
+        (
+            output.status.code(),
+            read(output.stdout),
+            read(output.stderr),
+        )
+    };
+    for (host, file, hooks, _) in HOSTS.into_iter().filter(|(host, ..)| *host != "opencode") {
+        let project = story();
+        for program in ["/nowhere/o'brien/tl", "/nowhere/tl"] {
+            project.ok(&["init", "--host", host, "--program", program]);
+            let lines = command_lines(&project.read(file));
+            assert_eq!(lines.len(), hooks, "{host}");
+            for (event, line) in lines {
+                let (code, stdout, stderr) = run_line(&line, &project.root());
+                assert_eq!((code, stderr.as_str()), (Some(0), ""), "{host}: {line}");
+                if event.eq_ignore_ascii_case("SessionStart") {
+                    let answer: Value = serde_json::from_str(&stdout).expect("an answer in JSON");
+                    assert!(
+                        answer
+                            .to_string()
+                            .contains(&format!("`{program}` was not found on this machine")),
+                        "{host}: {answer}"
+                    );
+                } else {
+                    assert_eq!(stdout, "", "{host}: {event}");
+                }
+                let elsewhere = tempfile::tempdir().expect("a folder");
+                assert_eq!(
+                    run_line(&line, elsewhere.path()),
+                    (Some(0), String::new(), String::new()),
+                    "{host}: a project without Throughline"
+                );
+            }
+        }
+        project.ok(&[
+            "init",
+            "--host",
+            host,
+            "--program",
+            "/nowhere/tl",
+            "--strict",
+        ]);
+        let failing: Vec<String> = command_lines(&project.read(file))
+            .into_iter()
+            .filter(|(_, line)| run_line(line, &project.root()).0 != Some(0))
+            .map(|(event, _)| event)
+            .collect();
+        assert_eq!(failing.len(), 1, "{host}: only the gate fails: {failing:?}");
+        assert!(
+            failing[0].contains("Tool"),
+            "{host}: the event before a tool: {failing:?}"
+        );
+    }
+}
+
+/// The plugin is run as OpenCode runs it, where there is a Node to run it.
+#[test]
+fn opencode_tells_the_agent_of_a_missing_program() {
+    let project = story();
+    project.ok(&["init", "--host", "opencode", "--program", "/nowhere/tl"]);
+    let script = r#"
+        import { Throughline } from "./.opencode/plugins/throughline.js"
+        const hooks = await Throughline({ directory: ".", worktree: ".", client: {} })
+        await hooks["tool.execute.before"]({ tool: "write", sessionID: "s", callID: "c" }, { args: {} })
+        const output = { system: ["You are an agent"] }
+        await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, output)
+        console.log(JSON.stringify(output.system))
+    "#;
+    let Some(printed) = run_module(&project, script) else {
+        return;
+    };
+    assert!(
+        printed.contains("`/nowhere/tl` was not found on this machine"),
+        "{printed}"
+    );
+}
+
 #[test]
 fn units_and_names_are_those_of_the_host() {
     let project = story();
@@ -258,14 +373,14 @@ fn units_and_names_are_those_of_the_host() {
     let gemini: Value = serde_json::from_str(&project.read(".gemini/settings.json")).expect("JSON");
     assert_eq!(
         gemini["hooks"]["BeforeTool"][0]["hooks"][0],
-        json!({ "name": "throughline", "type": "command", "command": "tl hook gemini", "timeout": 10_000 })
+        json!({ "name": "throughline", "type": "command", "command": format!("{GUARD}tl hook gemini"), "timeout": 10_000 })
     );
     let copilot: Value =
         serde_json::from_str(&project.read(".github/hooks/throughline.json")).expect("JSON");
     assert_eq!(copilot["version"], json!(1));
     assert_eq!(
         copilot["hooks"]["preToolUse"][0],
-        json!({ "type": "command", "bash": "tl hook copilot preToolUse", "timeoutSec": 10 })
+        json!({ "type": "command", "bash": format!("{GUARD}tl hook copilot preToolUse"), "timeoutSec": 10 })
     );
 }
 
@@ -561,14 +676,19 @@ fn commands_of_opencode_know_their_session() {
           console.log(JSON.stringify(output.env))
         }
     "#;
+    let Some(printed) = run_module(&project, script) else {
+        return;
+    };
+    let named = r#"{"A":"b","THROUGHLINE_SESSION":"ses"}"#;
+    assert_eq!(printed, format!("{named}\n{named}\n{{\"A\":\"b\"}}\n"));
+}
+
+/// Runs a JavaScript module in the project; `None` without a Node to run it.
+fn run_module(project: &Project, script: &str) -> Option<String> {
     project.write("drive.mjs", script);
     if !project.shell("command -v node > /dev/null") {
-        return;
+        return None;
     }
-    assert!(project.shell("node drive.mjs > said.txt"));
-    let named = r#"{"A":"b","THROUGHLINE_SESSION":"ses"}"#;
-    assert_eq!(
-        project.read("said.txt"),
-        format!("{named}\n{named}\n{{\"A\":\"b\"}}\n")
-    );
+    assert!(project.shell("node drive.mjs > printed.txt"));
+    Some(project.read("printed.txt"))
 }

@@ -13,6 +13,12 @@ const EXCERPT = 4000
 // Hooks that hand over what somebody typed.
 const PROMPTS = ["chat.message", "command.execute.before"]
 
+// Whether the program was not found; then the agent is told that nothing is checked.
+let missing = false
+const MISSING =
+  "Throughline: `" + PROGRAM + "` was not found on this machine, so the gates of this project are off. " +
+  "Next: install `tl`, then run `tl host install`."
+
 // Starts the program with the payload on its input. Resolves with its answer, or with null when it could not answer.
 function run(payload, directory) {
   return new Promise((resolve) => {
@@ -32,7 +38,10 @@ function run(payload, directory) {
       child.kill("SIGKILL")
       finish(null)
     }, TIMEOUT_MS)
-    child.on("error", () => finish(null))
+    child.on("error", (error) => {
+      missing = error.code === "ENOENT"
+      finish(null)
+    })
     child.stdout.setEncoding("utf8")
     child.stdout.on("data", (piece) => (output += piece))
     child.on("close", (code) => {
@@ -142,6 +151,7 @@ export const Throughline = async (ctx) => {
       // A program that could not answer is asked again next time.
       if (answer === null) system.delete(key)
       if (answer?.system) output.system.push(answer.system)
+      else if (answer === null && missing) output.system.push(MISSING)
     },
 
     // A command of ours that the agent's shell runs belongs to this session.

@@ -73,7 +73,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 /// Returns our entry for an event: a command line, because Copilot also runs these hooks but passes
 /// no `args` to them.
 fn hook_entry(event: &str, setup: &HookSetup) -> OrderedJson {
-    let line = hook_command_line(&setup.program, Host::ClaudeCode, None);
+    let line = hook_command_line(setup, Host::ClaudeCode, event);
     let mut hook = vec![
         ("type".to_owned(), "command".into()),
         ("command".to_owned(), OrderedJson::Text(line)),

@@ -58,12 +58,6 @@ pub fn plugin_files() -> Vec<(String, String)> {
     let Some(Ok(FileOutcome::Text(hooks))) = settings else {
         unreachable!("BUG: hooks can be written into an empty file");
     };
-    // The plugin is active in all of the user's projects, and a failing hook blocks. Where the
-    // program is missing, tools must still run.
-    let hooks = hooks.replace(
-        "\"tl hook",
-        "\"command -v tl >/dev/null 2>&1 || exit 0; tl hook",
-    );
     let listed: String = agent_commands()
         .iter()
         .map(|command| {

@@ -63,7 +63,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 };
 
 fn hook_entry(event: &str, setup: &HookSetup) -> OrderedJson {
-    let mut line = hook_command_line(&setup.program, Host::Codex, None);
+    let mut line = hook_command_line(setup, Host::Codex, event);
     // Any change of the line un-trusts the hook until the user confirms it, so the suffix is added
     // only on request.
     if setup.strict && event == "PreToolUse" {

@@ -60,7 +60,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 
 fn hook_entry(event: &str, setup: &HookSetup) -> OrderedJson {
     // The payload does not contain the event's name, so it goes onto the command line.
-    let line = hook_command_line(&setup.program, Host::Copilot, Some(event));
+    let line = format!("{} {event}", hook_command_line(setup, Host::Copilot, event));
     json_object([
         ("type", "command".into()),
         ("bash", OrderedJson::Text(line)),

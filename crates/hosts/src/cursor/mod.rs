@@ -51,7 +51,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 };
 
 fn hook_entry(event: &str, setup: &HookSetup) -> OrderedJson {
-    let line = hook_command_line(&setup.program, Host::Cursor, None);
+    let line = hook_command_line(setup, Host::Cursor, event);
     let mut hook = vec![
         ("command".to_owned(), OrderedJson::Text(line)),
         ("timeout".to_owned(), HOOK_TIMEOUT_SECONDS.into()),

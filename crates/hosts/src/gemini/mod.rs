@@ -57,7 +57,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 };
 
 fn hook_entry(event: &str, setup: &HookSetup) -> OrderedJson {
-    let line = hook_command_line(&setup.program, Host::Gemini, None);
+    let line = hook_command_line(setup, Host::Gemini, event);
     json_object([
         ("name", "throughline".into()),
         ("type", "command".into()),

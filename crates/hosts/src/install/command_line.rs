@@ -1,17 +1,70 @@
 //! Command lines of our hooks: quoting for a shell, and recognition of our own entries.
+//!
+//! Settings are shared through a repository, so a line also runs on machines without the program.
+//! There a guard ends it with exit code 0: several hosts block the tool or the prompt if a hook
+//! fails. Installed strictly, the gate's line has no guard.
 
-use domain::host_event::Host;
+use domain::host_event::{Happening, Host, HostEvent, Reply, StartSource};
 
-use super::HookCall;
+use super::{HookCall, HookSetup};
+use crate::host_spec;
+use crate::wire::render_reply;
+
+const GUARD_START: &str = "command -v ";
+const GUARD_END: &str = "exit 0; }; ";
 
 /// Returns the line that the host passes to its shell.
-pub(crate) fn hook_command_line(program: &str, host: Host, event: Option<&str>) -> String {
-    let mut line = format!("{} hook {}", quote_word(program), host.as_str());
-    if let Some(event) = event {
-        line.push(' ');
-        line.push_str(event);
+pub(crate) fn hook_command_line(setup: &HookSetup, host: Host, event: &str) -> String {
+    let program = quote_word(&setup.program);
+    let guard = if setup.strict && event == host_spec(host).gate_event {
+        String::new()
+    } else {
+        let warning = missing_program_warning(&setup.program, host, event);
+        format!("{GUARD_START}{program} >/dev/null 2>&1 || {{ {warning}{GUARD_END}")
+    };
+    format!("{guard}{program} hook {}", host.as_str())
+}
+
+/// Returns the commands that warn of a missing program: at the start of a session, in the host's own
+/// format, and in Throughline projects only, because a plugin is active in all of a user's projects.
+fn missing_program_warning(program: &str, host: Host, event: &str) -> String {
+    if !event.eq_ignore_ascii_case("SessionStart") {
+        return String::new();
     }
-    line
+    let text = format!(
+        "Throughline: `{program}` was not found on this machine, so the gates of this project are off. \
+         Next: install `tl`, then run `tl host install`."
+    );
+    let event = HostEvent {
+        host,
+        name: event.to_owned(),
+        session: String::new(),
+        turn: None,
+        agent: None,
+        directory: None,
+        happening: Happening::SessionStarted {
+            source: StartSource::Startup,
+        },
+    };
+    let reply = Reply {
+        context: Some(text.clone()),
+        notice: Some(text),
+        ..Reply::default()
+    };
+    // `printf`, because `echo` in some shells interprets the backslashes of JSON.
+    let answer = quote_word(&render_reply(&event, &reply));
+    format!("[ ! -d .throughline ] || printf %s {answer}; ")
+}
+
+/// Whether a call ends without an error on a machine without the program.
+pub(super) fn tolerates_missing_program(call: &HookCall) -> bool {
+    matches!(call, HookCall::Shell(line) if strip_guard(line) != line)
+}
+
+fn strip_guard(line: &str) -> &str {
+    line.strip_prefix(GUARD_START)
+        .and_then(|rest| rest.rsplit_once(GUARD_END))
+        .map_or(line, |(_, rest)| rest)
 }
 
 /// Quotes a word for a POSIX shell.
@@ -34,7 +87,7 @@ pub fn is_program_name(program: &str) -> bool {
 /// Returns the program of a call, if it is our hook for this host.
 pub(super) fn hook_program(host: Host, call: &HookCall) -> Option<String> {
     let words = match call {
-        HookCall::Shell(line) => split_words(line),
+        HookCall::Shell(line) => split_words(strip_guard(line)),
         HookCall::Program(program, arguments) => {
             [std::slice::from_ref(program), arguments].concat()
         }
@@ -88,6 +141,13 @@ fn split_words(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn setup(program: &str, strict: bool) -> HookSetup {
+        HookSetup {
+            program: program.to_owned(),
+            strict,
+        }
+    }
+
     #[test]
     fn a_line_is_known_again() {
         for program in [
@@ -98,17 +158,29 @@ mod tests {
             "/проект/tl",
             "C:\\x\\tl",
         ] {
-            let line = hook_command_line(program, Host::Codex, None);
-            assert_eq!(
-                hook_program(Host::Codex, &HookCall::Shell(line.clone())).as_deref(),
-                Some(program),
-                "{line}"
-            );
-            assert_eq!(hook_program(Host::Gemini, &HookCall::Shell(line)), None);
+            for (event, strict) in [
+                ("SessionStart", false),
+                ("PreToolUse", true),
+                ("Stop", true),
+            ] {
+                let line = hook_command_line(&setup(program, strict), Host::Codex, event);
+                let call = HookCall::Shell(line.clone());
+                assert_eq!(
+                    hook_program(Host::Codex, &call).as_deref(),
+                    Some(program),
+                    "{line}"
+                );
+                assert_eq!(hook_program(Host::Gemini, &call), None);
+                assert_eq!(
+                    tolerates_missing_program(&call),
+                    event != "PreToolUse",
+                    "{line}"
+                );
+            }
         }
         assert_eq!(
-            hook_command_line("/a b/tl", Host::Copilot, Some("preToolUse")),
-            "'/a b/tl' hook copilot preToolUse"
+            hook_command_line(&setup("/a b/tl", false), Host::Copilot, "preToolUse"),
+            "command -v '/a b/tl' >/dev/null 2>&1 || { exit 0; }; '/a b/tl' hook copilot"
         );
     }
 
@@ -119,6 +191,7 @@ mod tests {
             "\"/a b/tl\" hook claude-code",
             "/a\\ b/tl   hook claude-code || { echo no >&2; exit 2; }",
             "THROUGHLINE_HOME=/x tl hook claude-code",
+            "command -v tl >/dev/null 2>&1 || { exit 0; }; tl hook claude-code",
         ];
         let others = [
             "",
@@ -131,6 +204,8 @@ mod tests {
             "tl; hook claude-code",
             "tl-wrapper hook claude-code",
             "'tl hook claude-code'",
+            "command -v tl && tl hook claude-code",
+            "exit 0; }; tl hook claude-code",
         ];
         for line in ours {
             assert!(

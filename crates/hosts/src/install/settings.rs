@@ -11,11 +11,12 @@ use jsonc_parser::cst::{
     CstArray, CstContainerNode, CstNode, CstObject, CstObjectProp, CstRootNode,
 };
 
-use super::command_line::hook_program;
+use super::command_line::{hook_program, tolerates_missing_program};
 use super::hooks::{HookListShape, SettingsHooks};
 use super::mcp_servers::{self, ServerFormat};
 use super::ordered_json::{OrderedJson, json_object};
 use super::{HookCall, HookEntry, HookSetup, HostSettingsProblem, InstalledHooks};
+use crate::host_spec;
 use crate::spec::HostSpec;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -146,7 +147,7 @@ pub(super) fn find_installed(
     let program = programs.into_iter().next()?;
     let is_strict = |entry: &HookEntry| match (&entry.call, hooks.fail_closed_suffix) {
         (HookCall::Shell(line), Some(suffix)) => line.ends_with(suffix),
-        _ => false,
+        (call, _) => entry.event == host_spec(host).gate_event && !tolerates_missing_program(call),
     };
     let strict = entries.iter().any(is_strict);
     Some(InstalledHooks {
@@ -553,11 +554,18 @@ mod tests {
             program: "/usr/bin/tl".to_owned(),
             strict: true,
         };
-        let (spec, hooks) = settings_host(Host::Codex);
-        let installed = install_hooks(None, spec, hooks, &strict).expect("installs");
-        let found = find_installed(spec.host, hooks, &installed).expect("entries");
-        assert_eq!(found.setup, strict);
-        assert_eq!(installed.matches("exit 2").count(), 1);
+        for (spec, hooks) in settings_hosts() {
+            let installed = install_hooks(None, spec, hooks, &strict).expect("installs");
+            let found = find_installed(spec.host, hooks, &installed).expect("entries");
+            assert_eq!(found.setup, strict);
+            assert_eq!(
+                installed.matches("exit 2").count(),
+                usize::from(hooks.fail_closed_suffix.is_some())
+            );
+            // Only the gate: a prompt that is refused because of a missing program locks the person
+            // out.
+            assert_eq!(installed.matches("exit 0").count(), hooks.events.len() - 1);
+        }
     }
 
     #[test]
