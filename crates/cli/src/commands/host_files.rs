@@ -295,7 +295,7 @@ fn plan_host_uninstall(desk: &mut PlannedFiles<'_>, host: Host) -> Result<HostCh
         // A file that is exactly what we create contains nothing of the user's, so it needs no
         // backup.
         let ours = piece.install(None, &setup).ok() == Some(FileOutcome::Text(existing.clone()));
-        let after = if piece.is_settings()
+        let after = if (piece.is_settings() || piece.is_servers())
             && let Some(original) = find_original(desk.disk, &piece, &existing, &setup)
         {
             FileOutcome::Text(original)
@@ -357,7 +357,8 @@ fn find_original(
         .ok()??;
         // Both conditions: the backup must be from before the installation, and must explain the
         // present file completely. An edit since then makes it unusable.
-        let fits = find_installed(piece.host, &copy).is_none()
+        let is_without_ours = piece.uninstall(&copy) == Ok(FileOutcome::Text(copy.clone()));
+        let fits = is_without_ours
             && piece.install(Some(&copy), setup).ok()
                 == Some(FileOutcome::Text(existing.to_owned()));
         fits.then_some(copy)

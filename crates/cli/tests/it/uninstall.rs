@@ -161,3 +161,102 @@ fn mistakes_are_explained() {
         &[".codex/hooks.json", "line 1"],
     );
 }
+
+/// Every settings file we edit, with the kind of text in it.
+const SETTINGS_FILES: [&str; 9] = [
+    ".claude/settings.json",
+    ".cursor/hooks.json",
+    ".codex/hooks.json",
+    ".gemini/settings.json",
+    ".github/hooks/throughline.json",
+    ".mcp.json",
+    ".cursor/mcp.json",
+    "opencode.json",
+    ".codex/config.toml",
+];
+
+/// A linear congruential generator: the same files in every run.
+struct RandomChoice(u64);
+
+impl RandomChoice {
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let index = usize::try_from(self.0 >> 33).expect("31 bits") % choices.len();
+        choices[index]
+    }
+
+    /// Returns a file as people have them: one line or many, any line end, comments, no last newline.
+    fn settings_text(&mut self, is_toml: bool) -> String {
+        let lines: Vec<&str> =
+            if is_toml {
+                let blocks = [
+                    self.pick(&["", "# mine", "model = \"o\" # why", "a.b = 1"]),
+                    self.pick(&[
+                        "",
+                        "[mcp_servers]",
+                        "[mcp_servers.other]\ncommand = \"x\" # theirs",
+                        "mcp_servers = { other = { command = \"x\" } }",
+                        "mcp_servers.other.command = \"x\"",
+                    ]),
+                    self.pick(&["", "\n[tui]\ntheme = \"dark\"", "# last"]),
+                ];
+                blocks.into_iter().flat_map(str::lines).collect()
+            } else {
+                let members = [
+                self.pick(&["\"model\": \"opus\"", "// mine\n\"a\": [1,2,   3]", "\"é\": null"]),
+                self.pick(&[
+                    "\"mcpServers\": {}",
+                    "\"mcpServers\": { \"other\": { \"command\": \"x\" } }",
+                    "\"mcp\": {}",
+                    "\"z\": {}",
+                ]),
+                self.pick(&[
+                    "\"hooks\": {}",
+                    "\"hooks\": { \"Stop\": [] }",
+                    "\"hooks\": { \"Notification\": [{ \"hooks\": [{ \"command\": \"./x\" }] }] }",
+                    "\"list\": [\n1,\n2 // two\n]",
+                ]),
+            ];
+                let comma = self.pick(&[",\n", ",\n\n"]);
+                let whole = format!("{{\n{}\n}}", members.join(comma));
+                let whole = match self.pick(&["lines", "line", "empty", "indented"]) {
+                    "line" if !whole.contains("//") => whole.replace('\n', " "),
+                    "empty" => self
+                        .pick(&["{}", "{ }", "{\n}", "{ \"mcpServers\": {} }"])
+                        .to_owned(),
+                    "indented" => whole.replace('\n', "\n\t"),
+                    _ => whole,
+                };
+                return self.with_line_ends(&whole.lines().collect::<Vec<_>>());
+            };
+        self.with_line_ends(&lines)
+    }
+
+    fn with_line_ends(&mut self, lines: &[&str]) -> String {
+        let line_end = self.pick(&["\n", "\r\n"]);
+        let last = self.pick(&["", line_end]);
+        format!("{}{last}", lines.join(line_end))
+    }
+}
+
+#[test]
+fn install_and_uninstall_leave_every_file_byte_for_byte() {
+    let mut random = RandomChoice(7);
+    for round in 0..16 {
+        let project = story();
+        for file in SETTINGS_FILES {
+            if random.pick(&["user", "user", "none"]) == "user" {
+                project.write(file, random.settings_text(file.ends_with(".toml")));
+            }
+        }
+        let before = snapshot(&project);
+        project.ok(&["init", "--host", "all"]);
+        project.ok(&["init", "--host", "all", "--program", "tl"]);
+        project.ok(&["host", "uninstall", "all"]);
+        let after = snapshot(&project);
+        assert_eq!(after, before, "round {round}");
+    }
+}

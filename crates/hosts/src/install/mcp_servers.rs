@@ -1,7 +1,7 @@
 //! Our entry in a host's list of MCP servers.
 
 use jsonc_parser::cst::{CstContainerNode, CstObject};
-use toml_edit::{Array, DocumentMut, Item, Table, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, value};
 
 use super::ordered_json::{OrderedJson, json_object};
 use super::settings::{
@@ -148,31 +148,108 @@ fn install_toml(
     setup: &HookSetup,
 ) -> Result<String, HostSettingsProblem> {
     let mut document = read_toml(existing)?;
-    let servers = document.entry(list).or_insert_with(|| {
-        let mut table = Table::new();
-        // Without an `[mcp_servers]` header of its own, as people write it.
-        table.set_implicit(true);
-        Item::Table(table)
-    });
-    let servers = servers
-        .as_table_like_mut()
+    // An entry that is right stays as it is, with the bytes around it.
+    if has_toml_server(&document, list, &setup.program) {
+        return Ok(existing.to_owned());
+    }
+    // Edited as text where that is valid: the editor normalises all line ends of the file, and takes
+    // a comment before our entry for a part of it.
+    let edited = replace_block(existing, &document, list, &setup.program)
+        .unwrap_or_else(|| append_block(existing, list, &setup.program));
+    if read_toml(&edited).is_ok_and(|edited| has_toml_server(&edited, list, &setup.program)) {
+        return Ok(edited);
+    }
+    let servers = document
+        .get_mut(list)
+        .and_then(Item::as_table_like_mut)
         .ok_or_else(|| settings_problem(&format!("expected a table in `{list}`")))?;
-    let wanted_arguments = Array::from_iter(["mcp"]);
-    // An entry that is right keeps its comments and its place.
-    let is_right = servers.get(SERVER_NAME).is_some_and(|ours| {
-        ours.get("command").and_then(Item::as_str) == Some(&setup.program)
+    // An inline table or dotted keys, which a table of its own cannot extend.
+    let mut ours = InlineTable::new();
+    ours.insert("command", setup.program.as_str().into());
+    ours.insert("args", Array::from_iter(["mcp"]).into());
+    servers.insert(SERVER_NAME, value(ours));
+    Ok(with_line_ends_of(existing, &document.to_string()))
+}
+
+/// Whether the list has our server with this program.
+fn has_toml_server(document: &DocumentMut, list: &str, program: &str) -> bool {
+    let ours = document
+        .get(list)
+        .and_then(|servers| servers.get(SERVER_NAME));
+    ours.is_some_and(|ours| {
+        ours.get("command").and_then(Item::as_str) == Some(program)
             && ours
                 .get("args")
                 .map(|arguments| arguments.to_string().replace(' ', ""))
                 == Some("[\"mcp\"]".to_owned())
-    });
-    if !is_right {
-        let mut ours = Table::new();
-        ours.insert("command", value(&setup.program));
-        ours.insert("args", value(wanted_arguments));
-        servers.insert(SERVER_NAME, Item::Table(ours));
+    })
+}
+
+/// Renders our entry as a table of its own.
+fn render_block(list: &str, program: &str, line_end: &str) -> String {
+    let program = value(program).to_string();
+    [
+        format!("[{list}.{SERVER_NAME}]"),
+        format!("command = {}", program.trim()),
+        "args = [\"mcp\"]".to_owned(),
+        String::new(),
+    ]
+    .join(line_end)
+}
+
+fn line_end_of(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+fn append_block(existing: &str, list: &str, program: &str) -> String {
+    let line_end = line_end_of(existing);
+    let mut text = existing.to_owned();
+    if !text.is_empty() {
+        if !text.ends_with('\n') {
+            text.push_str(line_end);
+        }
+        text.push_str(line_end);
     }
-    Ok(document.to_string())
+    text.push_str(&render_block(list, program, line_end));
+    text
+}
+
+/// Replaces the program in the text that [`append_block`] added; `None` if it is not there.
+fn replace_block(
+    existing: &str,
+    document: &DocumentMut,
+    list: &str,
+    program: &str,
+) -> Option<String> {
+    let former = document
+        .get(list)?
+        .get(SERVER_NAME)?
+        .get("command")?
+        .as_str()?;
+    let line_end = line_end_of(existing);
+    let (before, after) = existing.split_once(&render_block(list, former, line_end))?;
+    let block = render_block(list, program, line_end);
+    Some(format!("{before}{block}{after}"))
+}
+
+/// Removes the text that [`append_block`] added; `None` if it is not there any more.
+fn remove_block(existing: &str, list: &str, program: &str) -> Option<String> {
+    let line_end = line_end_of(existing);
+    let block = render_block(list, program, line_end);
+    let (before, after) = existing.split_once(&block)?;
+    let before = before
+        .strip_suffix(line_end)
+        .filter(|rest| rest.is_empty() || rest.ends_with('\n'))
+        .unwrap_or(before);
+    Some(format!("{before}{after}"))
+}
+
+/// Gives an edited text the line ends of the original.
+fn with_line_ends_of(original: &str, edited: &str) -> String {
+    match line_end_of(original) {
+        "\n" => edited.to_owned(),
+        line_end => edited.replace("\r\n", "\n").replace('\n', line_end),
+    }
 }
 
 fn uninstall_toml(existing: &str, list: &str) -> Result<Option<String>, HostSettingsProblem> {
@@ -180,13 +257,20 @@ fn uninstall_toml(existing: &str, list: &str) -> Result<Option<String>, HostSett
     let Some(servers) = document.get_mut(list).and_then(Item::as_table_like_mut) else {
         return Ok(Some(existing.to_owned()));
     };
-    if servers.remove(SERVER_NAME).is_none() {
+    let Some(ours) = servers.remove(SERVER_NAME) else {
         return Ok(Some(existing.to_owned()));
-    }
-    if servers.is_empty() {
-        document.remove(list);
-    }
-    let left = document.to_string();
+    };
+    let program = ours.get("command").and_then(Item::as_str);
+    let shortened = program.and_then(|program| remove_block(existing, list, program));
+    let left = match shortened.filter(|left| read_toml(left).is_ok()) {
+        Some(left) => left,
+        None => {
+            if servers.is_empty() {
+                document.remove(list);
+            }
+            with_line_ends_of(existing, &document.to_string())
+        }
+    };
     Ok((!left.trim().is_empty()).then_some(left))
 }
 
@@ -215,6 +299,8 @@ mod tests {
             "model = \"o\" # mine\n",
             "[mcp_servers.other]\ncommand = \"x\" # why\n",
             "# only a word\n",
+            "model = \"o\"\r\n\r\n[mcp_servers.other]\r\ncommand = \"x\"\r\n",
+            "mcp_servers = { other = { command = \"x\" } }\n",
         ];
         for spec in SPECS {
             let (host, servers) = (spec.host, &spec.servers);
