@@ -16,7 +16,9 @@ use serde::Serialize;
 use store::{DiskFiles, NetworkFileSystem, network_file_system_at};
 
 use crate::commands::doctor::codex_trust::trust_project_hooks;
-use crate::commands::doctor::health::{HostFinding, HostFindingSeverity, HostHealth, check_host};
+use crate::commands::doctor::health::{
+    HostFinding, HostFindingSeverity, HostHealth, check_host, check_plugin,
+};
 pub(crate) use crate::commands::doctor::latency::{HookLatency, compute_latencies};
 use crate::commands::host_choice::missing_on_path_note;
 use crate::exit_code::ExitCode;
@@ -45,11 +47,11 @@ pub(crate) struct DoctorArgs {
 struct DoctorOutcome {
     ok: bool,
     project: String,
-    /// Why the state cannot be used, if so.
-    #[serde(skip_serializing_if = "Option::is_none")]
     /// Why the settings cannot be used, if so; hooks go by the last good ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     settings: Option<HostFinding>,
+    /// Why the state cannot be used, if so.
+    #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<HostFinding>,
     /// Decisions a person has to make before policy and history are trusted again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -78,7 +80,7 @@ impl DoctorArgs {
         }
         let hosts: Vec<HostHealth> = Host::ALL
             .into_iter()
-            .filter_map(|host| check_host(&disk, host))
+            .filter_map(|host| check_host(&disk, host).or_else(|| check_plugin(&disk, host)))
             .collect();
         // The probes touch no plan and so do not open the state. A hook that cannot open it fails
         // open, which nobody would notice otherwise.
@@ -105,9 +107,9 @@ impl DoctorArgs {
             ok: problems == 0 && broken.is_none() && state.is_none() && untrusted.is_empty(),
             project: root.display().to_string(),
             notes,
+            settings: broken,
             state,
             trust: untrusted,
-            settings: broken,
             hosts,
             latency: compute_latencies(&root),
         };

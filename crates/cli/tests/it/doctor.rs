@@ -240,6 +240,37 @@ fn double_installation_is_a_problem() {
 }
 
 #[test]
+fn a_plugin_is_an_installation() {
+    let project = story();
+    let plugin = "{ \"enabledPlugins\": { \"throughline@throughline\": true } }";
+    project.write(".claude/settings.json", plugin);
+    assert_problem(
+        &project,
+        &[],
+        "claude-code",
+        "the program `tl` is not on PATH",
+    );
+    let folder = binary().parent().expect("a folder");
+    let path = format!("{}:/usr/bin:/bin", folder.display());
+    let (code, outcome) = examine(&project, &[("PATH", &path)]);
+    assert_eq!(code, 0, "{outcome}");
+    let health = &outcome["hosts"][0];
+    assert_eq!(
+        (text(health, "host"), &health["hooks"]),
+        ("claude-code", &json!(10)),
+        "{health}"
+    );
+    assert!(text(health, "file").contains("plugin"), "{health}");
+    assert_eq!(
+        health["probes"].as_array().map(Vec::len),
+        Some(2),
+        "{health}"
+    );
+    project.write(".claude/settings.json", plugin.replace("true", "false"));
+    assert_eq!(examine(&project, &[]).1["hosts"], json!([]));
+}
+
+#[test]
 fn missing_and_old_entries_are_found() {
     for (host, file, ..) in HOSTS {
         let project = story();

@@ -642,10 +642,10 @@ fn permissions_of_settings_are_kept() {
     reason = "a switch for the person who changes the sources, and the files they then commit"
 )]
 fn the_plugin_is_what_the_sources_say() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../integrations/claude-code");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let wanted = hosts::install::plugin_files();
     if std::env::var("UPDATE_PLUGIN").is_ok() {
-        let _ = std::fs::remove_dir_all(&folder);
+        let _ = std::fs::remove_dir_all(folder.join("integrations/claude-code"));
         for (path, text) in &wanted {
             let file = folder.join(path);
             std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
@@ -656,7 +656,7 @@ fn the_plugin_is_what_the_sources_say() {
         let there = std::fs::read_to_string(folder.join(path)).unwrap_or_default();
         assert!(
             there == *text,
-            "integrations/claude-code/{path} is stale: UPDATE_PLUGIN=1 cargo test -p throughline plugin"
+            "{path} is stale: UPDATE_PLUGIN=1 cargo test -p throughline plugin"
         );
     }
 }

@@ -1,17 +1,20 @@
 //! Generates the Claude Code plugin: the same hooks and commands as in a project's settings, for
 //! all projects at once.
 //!
-//! `integrations/claude-code` is generated from this.
+//! `integrations/claude-code` and `.claude-plugin` are generated from this.
 
 use domain::host_event::Host;
 
 use crate::install::agent_commands::agent_commands;
 use crate::install::ordered_json::OrderedJson;
 use crate::install::settings::{parse_settings, strip_byte_order_mark};
-use crate::install::{FileOutcome, HookSetup, host_files};
+use crate::install::{FileOutcome, HookSetup, HostFile, host_files};
 
 /// Prefix of the plugin's name in Claude Code's settings, before the marketplace.
 const PLUGIN_NAME_PREFIX: &str = "throughline@";
+
+/// Folder of the plugin in this repository.
+const PLUGIN_FOLDER: &str = "integrations/claude-code/throughline";
 
 const MANIFEST: &str = r#"{
   "name": "throughline",
@@ -36,7 +39,7 @@ const MARKETPLACE: &str = r#"{
   "plugins": [
     {
       "name": "throughline",
-      "source": "./throughline",
+      "source": "./integrations/claude-code/throughline",
       "description": "Keeps an agent's long work on its plan: approvals bound to content, gates before every write"
     }
   ]
@@ -45,7 +48,8 @@ const MARKETPLACE: &str = r#"{
 
 const README: &str = include_str!("../../assets/claude-code/README.md");
 
-/// Returns the plugin's files, relative to `integrations/claude-code`.
+/// Returns the files of the plugin and of the marketplace that lists it, relative to the root of this
+/// repository.
 #[must_use]
 pub fn plugin_files() -> Vec<(String, String)> {
     // A plugin is shared between machines, so the program has to be found on `PATH`.
@@ -54,10 +58,16 @@ pub fn plugin_files() -> Vec<(String, String)> {
         strict: false,
     };
     let files = host_files(Host::ClaudeCode, &setup);
-    let settings = files.first().map(|file| file.install(None, &setup));
-    let Some(Ok(FileOutcome::Text(hooks))) = settings else {
-        unreachable!("BUG: hooks can be written into an empty file");
+    let install_into_nothing = |file: &HostFile| match file.install(None, &setup) {
+        Ok(FileOutcome::Text(text)) => text,
+        _ => unreachable!("BUG: our entries can be written into an empty file"),
     };
+    let settings: String = files.first().map(install_into_nothing).unwrap_or_default();
+    let servers: String = files
+        .iter()
+        .find(|file| file.is_servers())
+        .map(install_into_nothing)
+        .unwrap_or_default();
     let listed: String = agent_commands()
         .iter()
         .map(|command| {
@@ -75,18 +85,19 @@ pub fn plugin_files() -> Vec<(String, String)> {
             MARKETPLACE.to_owned(),
         ),
         (
-            "throughline/.claude-plugin/plugin.json".to_owned(),
+            format!("{PLUGIN_FOLDER}/.claude-plugin/plugin.json"),
             MANIFEST.to_owned(),
         ),
-        ("throughline/hooks/hooks.json".to_owned(), hooks),
+        (format!("{PLUGIN_FOLDER}/hooks/hooks.json"), settings),
+        (format!("{PLUGIN_FOLDER}/.mcp.json"), servers),
         (
-            "throughline/README.md".to_owned(),
+            format!("{PLUGIN_FOLDER}/README.md"),
             README.replace("{{COMMANDS}}", listed.trim_end()),
         ),
     ];
     files.extend(agent_commands().iter().map(|command| {
         (
-            format!("throughline/commands/{}.md", command.name),
+            format!("{PLUGIN_FOLDER}/commands/{}.md", command.name),
             command.render(Host::ClaudeCode),
         )
     }));

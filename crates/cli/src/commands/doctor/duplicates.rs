@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use hosts::install::find_installed;
-use hosts::{SettingsPlace, host_spec};
+use hosts::{HostSpec, SettingsPlace, host_spec};
 use store::DiskFiles;
 
 use super::health::HostHealth;
@@ -15,24 +15,7 @@ use crate::settings;
 pub(super) fn report_duplicates(health: &mut HostHealth, disk: &DiskFiles) {
     let spec = host_spec(health.host);
     let name = health.host.as_str();
-    let in_project = |path: &str| read_project_file(disk, path).ok().flatten();
-    let others: Vec<(String, Option<String>)> = spec
-        .quirks
-        .other_settings
-        .iter()
-        .filter_map(|place| match place {
-            SettingsPlace::Project(path) => Some(((*path).to_owned(), in_project(path))),
-            SettingsPlace::User {
-                variable,
-                folder,
-                file,
-            } => {
-                let file = user_settings_folder(variable, folder)?.join(file);
-                let text = std::fs::read_to_string(&file).ok();
-                Some((file.display().to_string(), text))
-            }
-        })
-        .collect();
+    let others = read_other_settings(spec, disk);
     let has_hooks = |text: &Option<String>| {
         text.as_deref()
             .is_some_and(|text| find_installed(spec.host, text).is_some())
@@ -45,32 +28,66 @@ pub(super) fn report_duplicates(health: &mut HostHealth, disk: &DiskFiles) {
             )],
         );
     }
-    // The project's own settings can enable the plugin too, so they are searched for it, but not
-    // for hooks, which belong there.
-    let own = (spec.hooks_path.to_owned(), in_project(spec.hooks_path));
-    if let Some(plugin) = &spec.quirks.plugin_switch {
-        let enables = |text: &Option<String>| text.as_deref().is_some_and(plugin.is_enabled);
-        for (file, _) in others
-            .iter()
-            .chain([&own])
-            .filter(|(_, text)| enables(text))
-        {
-            health.add_problem(
-                format!("installed twice: the plugin enabled in {file} has the same hooks"),
-                &[
-                    &format!("tl host uninstall {name}"),
-                    &format!("{}   # or this", plugin.disable),
-                ],
-            );
-        }
+    for file in find_enabled_plugin(spec, disk) {
+        let disable = spec.quirks.plugin_switch.as_ref().map(|it| it.disable);
+        health.add_problem(
+            format!("installed twice: the plugin enabled in {file} has the same hooks"),
+            &[
+                &format!("tl host uninstall {name}"),
+                &format!("{}   # or this", disable.unwrap_or_default()),
+            ],
+        );
     }
     if let Some(foreign) = &spec.quirks.foreign_hooks
-        && in_project(host_spec(foreign.host).hooks_path)
+        && read_project_text(disk, host_spec(foreign.host).hooks_path)
             .is_some_and(|text| find_installed(foreign.host, &text).is_some())
     {
         let step = format!("tl host uninstall {name}");
         health.add_problem(format!("installed twice: {}", foreign.duplicate), &[&step]);
     }
+}
+
+/// Returns the settings files that enable our plugin for a host.
+pub(super) fn find_enabled_plugin(spec: &HostSpec, disk: &DiskFiles) -> Vec<String> {
+    let Some(plugin) = &spec.quirks.plugin_switch else {
+        return Vec::new();
+    };
+    // The project's own settings can enable the plugin too.
+    let own = (
+        spec.hooks_path.to_owned(),
+        read_project_text(disk, spec.hooks_path),
+    );
+    read_other_settings(spec, disk)
+        .into_iter()
+        .chain([own])
+        .filter(|(_, text)| text.as_deref().is_some_and(plugin.is_enabled))
+        .map(|(file, _)| file)
+        .collect()
+}
+
+/// Reads the host's further settings files, of the project and of the user.
+fn read_other_settings(spec: &HostSpec, disk: &DiskFiles) -> Vec<(String, Option<String>)> {
+    let others = spec.quirks.other_settings.iter();
+    others
+        .filter_map(|place| match place {
+            SettingsPlace::Project(path) => {
+                Some(((*path).to_owned(), read_project_text(disk, path)))
+            }
+            SettingsPlace::User {
+                variable,
+                folder,
+                file,
+            } => {
+                let file = user_settings_folder(variable, folder)?.join(file);
+                let text = std::fs::read_to_string(&file).ok();
+                Some((file.display().to_string(), text))
+            }
+        })
+        .collect()
+}
+
+fn read_project_text(disk: &DiskFiles, path: &str) -> Option<String> {
+    read_project_file(disk, path).ok().flatten()
 }
 
 /// Returns the folder of a user's own settings. They are read, never written.

@@ -17,7 +17,7 @@ use serde::Serialize;
 use store::DiskFiles;
 
 use super::codex_trust::{CodexClient, HookTrust};
-use super::duplicates::report_duplicates;
+use super::duplicates::{find_enabled_plugin, report_duplicates};
 use super::probe::{Probe, probe_hook_command, probe_mcp_server, probe_plugin};
 use crate::commands::host_choice::{find_on_path, is_executable, is_same_file};
 use crate::commands::host_files::read_project_file;
@@ -159,6 +159,35 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     }
     if host_spec(host).quirks.needs_hook_trust {
         check_codex_trust(&mut health, disk.root());
+    }
+    Some(health)
+}
+
+/// Checks a host whose hooks come with our plugin; `None` if that is not enabled.
+pub(super) fn check_plugin(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
+    let file = find_enabled_plugin(host_spec(host), disk)
+        .into_iter()
+        .next()?;
+    let setup = HookSetup {
+        program: "tl".to_owned(),
+        strict: false,
+    };
+    let Ok(FileOutcome::Text(hooks)) = host_files(host, &setup).first()?.install(None, &setup)
+    else {
+        return None;
+    };
+    let ours = find_installed(host, &hooks)?;
+    let mut health = HostHealth {
+        host,
+        file: format!("the plugin enabled in {file}"),
+        program: Some(setup.program.clone()),
+        hooks: ours.entries.len(),
+        probes: Vec::new(),
+        findings: Vec::new(),
+    };
+    let step = "put the folder with `tl` on the PATH of the shell that starts the host";
+    if find_hook_program(&mut health, &setup.program, step).is_some() {
+        send_probes(&mut health, disk.root(), &ours, &hooks);
     }
     Some(health)
 }
