@@ -38,6 +38,7 @@ pub mod policy;
 pub mod ports;
 pub mod presence;
 pub mod profile;
+pub mod prompt_focus;
 pub mod rebase;
 pub mod record;
 pub mod renumber;

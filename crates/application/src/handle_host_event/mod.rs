@@ -8,6 +8,7 @@ mod commit;
 mod finished_work;
 mod gather;
 mod host_sessions;
+mod named_ticket;
 mod overlaps;
 mod plan_messages;
 mod plans;

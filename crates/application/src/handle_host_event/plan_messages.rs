@@ -4,16 +4,19 @@ use domain::duplicate_ids::{describe_duplicate, renumber_command};
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
-use domain::planning_prompt::{Ancestor, ParentExtent};
+use domain::planning_prompt::{Ancestor, ParentExtent, render_parent_context};
 use domain::ports::Snapshot;
 use domain::presence::returned_nodes;
+use domain::profile::PlanPlace;
 use domain::session_state::Conversation;
 use domain::text::count_with_noun;
 
 use crate::approve::collect_warnings;
+use crate::brief::compose_for_host;
 use crate::context::{Context, Notice, shorten_notices};
 use crate::failure::Failure;
 use crate::locate::{load_node_path, load_parent};
+use crate::plan_node::child_names;
 use crate::status_cascade::count_stale_nodes;
 
 /// Maximum number of plans named in one message.
@@ -142,9 +145,11 @@ fn describe_changed_plan(
 
 /// Gives the parent's plan, unless the session has already read it or been given it.
 pub(super) fn give_parent_plan(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     conversation: &mut Conversation,
     parent: &Node,
+    child: &PlanPlace<'_>,
 ) -> Result<Option<String>, Failure> {
     let Some(version) = parent.content.version_hash() else {
         return Ok(None);
@@ -165,16 +170,22 @@ pub(super) fn give_parent_plan(
         .approval
         .as_ref()
         .map(|approval| approval.by.to_string());
-    Ok(Some(domain::planning_prompt::render_parent_context(
-        &Ancestor {
-            level: &parent.level,
-            path: &load_node_path(state, parent)?,
-            file: parent.path.as_deref(),
-            approved_by: approved_by.as_deref(),
-            text: Some(&text),
-        },
-        &ParentExtent::default(),
-    )))
+    let path = load_node_path(state, parent)?;
+    let ancestor = Ancestor {
+        level: &parent.level,
+        path: &path,
+        file: parent.path.as_deref(),
+        approved_by: approved_by.as_deref(),
+        text: Some(&text),
+    };
+    let mut extent = ParentExtent {
+        budget: None,
+        child_names: child_names(child.level, &child.path_alias()),
+    };
+    Ok(Some(compose_for_host(ctx, |budget| {
+        extent.budget = budget;
+        render_parent_context(&ancestor, &extent)
+    })))
 }
 
 /// Renders the notices that concern an agent.

@@ -10,6 +10,7 @@ use domain::ports::Snapshot;
 use domain::typed_command::{TypedCommand, parse_typed_command};
 
 use super::commit::{Decision, Gathered, decide_and_commit};
+use super::named_ticket::offer_named_ticket;
 use super::{EventContext, EventOutcome, plan_messages};
 use crate::approve::{ApproveRequest, approve_node};
 use crate::brief::compose_briefing_on;
@@ -96,6 +97,7 @@ fn decide_prompt(
         told.append(&mut conversation.untold);
         told.extend(noticed);
         told.extend(outcome.reply.context.take());
+        told.extend(offer_named_ticket(ctx, gathered.state, prompt)?);
         if std::mem::take(&mut conversation.owed_a_briefing) {
             told.push(compose_briefing_on(ctx, gathered.state, None, None)?);
         }

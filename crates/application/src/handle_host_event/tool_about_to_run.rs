@@ -3,12 +3,14 @@
 use domain::gates;
 use domain::host_event::{HostEvent, ToolCall};
 use domain::ids::NodeId;
+use domain::node::Node;
 use domain::ports::Snapshot;
+use domain::profile::PlanPlace;
 use domain::session_state::Conversation;
 
 use super::commit::{Decision, Gathered, decide_and_commit};
 use super::gather::{EvaluatedStep, NextStep, evaluate_step};
-use super::plans::{RecordedPlan, TouchedPlan, scan_scope_of};
+use super::plans::{TouchedPlan, scan_scope_of};
 use super::{EventContext, EventOutcome, overlaps, plan_messages};
 use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
@@ -68,7 +70,14 @@ fn decide_step(
     }
     // Other hosts drop context that comes before a tool; they get it after the call.
     if event.host.accepts_context_before_tools() {
-        told.extend(give_parent_plans(gathered.state, conversation, &plans)?);
+        let children = step.plans.iter().zip(&plans);
+        let parents = children.filter_map(|(plan, one)| Some((&plan.place, one.parent.as_ref()?)));
+        told.extend(give_parent_plans(
+            ctx,
+            gathered.state,
+            conversation,
+            parents,
+        )?);
         told.extend(overlaps::describe_overlaps(
             ctx,
             gathered.state,
@@ -103,19 +112,22 @@ fn refuse_unreliable_state(notices: &[Notice], plans: &[&TouchedPlan<'_>]) -> Re
 }
 
 /// Returns the parents' plans that the session has not been given yet, each once.
-fn give_parent_plans(
+fn give_parent_plans<'p>(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     conversation: &mut Conversation,
-    plans: &[RecordedPlan],
+    parents: impl Iterator<Item = (&'p PlanPlace<'p>, &'p Node)>,
 ) -> Result<Vec<String>, Failure> {
     let (mut seen, mut texts): (Vec<NodeId>, Vec<String>) = (Vec::new(), Vec::new());
-    for parent in plans.iter().filter_map(|one| one.parent.as_ref()) {
+    for (child, parent) in parents {
         if !seen.contains(&parent.id) {
             seen.push(parent.id);
             texts.extend(plan_messages::give_parent_plan(
+                ctx,
                 state,
                 conversation,
                 parent,
+                child,
             )?);
         }
     }

@@ -144,7 +144,7 @@ impl FinishedCall<'_> {
         session: &mut SessionState,
     ) -> Result<Messages, Failure> {
         let conversation = &mut session.conversation;
-        let (touched, parents) = self.remember_plans(state, conversation)?;
+        let (touched, parents) = self.remember_plans(ctx, state, conversation)?;
         let news =
             plan_messages::describe_operations(ctx, state, operations, &touched, conversation)?;
         let mut is_side_effect = false;
@@ -167,6 +167,7 @@ impl FinishedCall<'_> {
     /// texts where the host could not be given them before.
     fn remember_plans(
         &self,
+        ctx: &Context<'_>,
         state: &dyn Snapshot,
         conversation: &mut Conversation,
     ) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
@@ -188,9 +189,11 @@ impl FinishedCall<'_> {
                 self.event.host.accepts_context_before_tools(),
             ) {
                 texts.extend(plan_messages::give_parent_plan(
+                    ctx,
                     state,
                     conversation,
                     parent,
+                    place,
                 )?);
             }
         }
