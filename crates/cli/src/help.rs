@@ -56,7 +56,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     HelpSection {
         title: "Automate",
         common: &["story", "flow", "doc", "gate"],
-        rare: &["mcp", "hook"],
+        rare: &["mcp", "hook", "statusline"],
     },
     HelpSection {
         title: "Share",

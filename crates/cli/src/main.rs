@@ -21,6 +21,7 @@ mod progress;
 mod project_file;
 mod renamed_commands;
 mod settings;
+mod status_line;
 mod store_pool;
 mod styled;
 mod trust;
@@ -86,6 +87,10 @@ fn main() -> process::ExitCode {
     // other.
     if arguments.get(1).is_some_and(|word| word == "hook") && !asks_for_help(&arguments) {
         return hook_entry::run(&arguments[2..]);
+    }
+    if arguments.get(1).is_some_and(|word| word == "statusline") && !asks_for_help(&arguments) {
+        status_line::print_status_line();
+        return process::ExitCode::SUCCESS;
     }
     if completion::is_requested() {
         completion::complete_command_line(arguments);

@@ -281,6 +281,7 @@ fn plan_host_uninstall(desk: &mut PlannedFiles<'_>, host: Host) -> Result<HostCh
     let setup = setup.unwrap_or_else(|| HookSetup {
         program: "tl".to_owned(),
         strict: false,
+        status_line: false,
     });
     for piece in host_files(host, &setup) {
         let Some(existing) = desk.read_planned(&piece.path)? else {

@@ -58,6 +58,10 @@ pub(crate) struct InitArgs {
     #[arg(long, requires = "host")]
     strict: bool,
 
+    /// Also show the position of the session in Claude Code's status line, unless you have one there
+    #[arg(long, requires = "host")]
+    statusline: bool,
+
     /// Name of the project in the shared database (`storage = "postgres"`) [default: the
     /// directory's name]
     #[arg(long, value_name = "NAME")]
@@ -96,6 +100,7 @@ impl InitArgs {
             profile: Vec::new(),
             host: Vec::new(),
             strict: false,
+            statusline: false,
             name: None,
             join_existing: false,
             program: None,
@@ -103,10 +108,16 @@ impl InitArgs {
     }
 
     /// Returns the arguments for installing into hosts, in a project that exists.
-    pub(crate) fn for_hosts(host: Vec<String>, strict: bool, program: Option<String>) -> Self {
+    pub(crate) fn for_hosts(
+        host: Vec<String>,
+        strict: bool,
+        statusline: bool,
+        program: Option<String>,
+    ) -> Self {
         Self {
             host,
             strict,
+            statusline,
             program,
             ..Self::story_project()
         }
@@ -355,6 +366,7 @@ impl InitArgs {
         let setup = HookSetup {
             program: self.resolve_hook_program()?,
             strict: self.strict,
+            status_line: self.statusline,
         };
         // Hooks use an absolute path, but the agent's commands and the next steps in our messages
         // call `tl` by name.

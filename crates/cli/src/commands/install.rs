@@ -16,6 +16,7 @@ use crate::wiring::App;
 #[command(after_help = "Examples:
   tl host install                        the hosts that are found here
   tl host install claude-code,codex
+  tl host install claude-code --statusline
   tl host install all --program tl       entries that work on every machine")]
 pub(crate) struct InstallArgs {
     #[arg(
@@ -29,6 +30,10 @@ pub(crate) struct InstallArgs {
     /// Block the agent if the hook cannot run, also in hosts without a setting for it
     #[arg(long)]
     strict: bool,
+
+    /// Also show the position of the session in Claude Code's status line, unless you have one there
+    #[arg(long)]
+    statusline: bool,
 
     /// Program that the hooks run [default: this one, by its absolute path]
     #[arg(long, value_name = "PATH")]
@@ -44,6 +49,12 @@ impl InstallArgs {
             explicit: true,
             ..app.clone()
         };
-        InitArgs::for_hosts(self.hosts.clone(), self.strict, self.program.clone()).run(&inside)
+        InitArgs::for_hosts(
+            self.hosts.clone(),
+            self.strict,
+            self.statusline,
+            self.program.clone(),
+        )
+        .run(&inside)
     }
 }

@@ -71,6 +71,7 @@ mod serve;
 mod session;
 mod show;
 mod status;
+mod statusline;
 mod submit;
 mod sync_hashes;
 mod think_back;
@@ -217,6 +218,7 @@ commands! {
         Gate "gate" => gate::GateArgs,
         Mcp "mcp" => mcp::McpArgs,
         Hook "hook" => hook::HookArgs,
+        Statusline "statusline" => statusline::StatuslineArgs,
         Decisions "decisions" => decisions::DecisionsArgs,
         Serve "serve" => serve::ServeArgs,
         Submit "submit" => submit::SubmitArgs,

@@ -1,7 +1,7 @@
 //! `tl where`: prints the position of the session.
 
 use application::Failure;
-use application::where_am_i::{where_am_i, where_flat};
+use application::where_am_i::{where_am_i, where_flat, where_if_focused};
 use clap::Args;
 
 use crate::exit_code::ExitCode;
@@ -13,16 +13,24 @@ use crate::wiring::App;
 /// In one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl where\n  tl where --flat --json   # for tools that know one active item"
+    after_help = "Examples:\n  tl where\n  tl where --short         # for a shell prompt\n  tl where --flat --json   # for tools that know one active item"
 )]
 pub(crate) struct WhereArgs {
-    /// One line for a shell prompt; with --json only the fields of the active item
+    /// The position in one line, for a shell prompt; nothing without a focus, outside a project or on
+    /// an error
+    #[arg(long, conflicts_with = "flat")]
+    short: bool,
+
+    /// The first line alone; with --json only the fields of the active item
     #[arg(long)]
     flat: bool,
 }
 
 impl WhereArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        if self.short {
+            return Ok(print_short_line(app));
+        }
         // A small fixed schema for shell prompts and editors, which know a single active item.
         if self.flat && app.ui.json {
             app.ui.print_json(&app.run(where_flat)?);
@@ -69,4 +77,13 @@ impl WhereArgs {
         }
         Ok(ExitCode::Done)
     }
+}
+
+/// Prints the position for a shell prompt. Files are not scanned: a prompt must not be slow, nor record
+/// changes before the session that made them is told.
+fn print_short_line(app: &App) -> ExitCode {
+    if let Ok(Some(view)) = app.run(where_if_focused) {
+        app.ui.print_line(&view.line);
+    }
+    ExitCode::Done
 }

@@ -105,6 +105,7 @@ mod serve;
 mod session;
 mod show;
 mod status;
+mod statusline;
 mod submit;
 mod survival;
 mod sync_hashes;
@@ -179,6 +180,7 @@ const COMMANDS: &[&str] = &[
     "gate",
     "mcp",
     "hook",
+    "statusline",
     "serve",
     "submit",
     "conflicts",

@@ -39,6 +39,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
         format_version: None,
         entry: hook_entry,
         fail_closed_suffix: None,
+        status_line_key: Some("statusLine"),
     }),
     servers: ServerFile::standard(".mcp.json"),
     commands: CommandFiles {

@@ -56,6 +56,7 @@ pub fn plugin_files() -> Vec<(String, String)> {
     let setup = HookSetup {
         program: "tl".to_owned(),
         strict: false,
+        status_line: false,
     };
     let files = host_files(Host::ClaudeCode, &setup);
     let install_into_nothing = |file: &HostFile| match file.install(None, &setup) {

@@ -38,6 +38,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
         format_version: None,
         entry: hook_entry,
         fail_closed_suffix: Some(FAIL_CLOSED_SUFFIX),
+        status_line_key: None,
     }),
     servers: ServerFile {
         path: ".codex/config.toml",

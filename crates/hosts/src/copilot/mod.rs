@@ -37,6 +37,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
         format_version: Some(1),
         entry: hook_entry,
         fail_closed_suffix: None,
+        status_line_key: None,
     }),
     // Claude Code's file, which Copilot reads as well.
     servers: ServerFile::standard(".mcp.json"),

@@ -34,6 +34,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
         format_version: Some(1),
         entry: hook_entry,
         fail_closed_suffix: None,
+        status_line_key: None,
     }),
     servers: ServerFile::standard(".cursor/mcp.json"),
     commands: CommandFiles {

@@ -33,6 +33,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
         format_version: None,
         entry: hook_entry,
         fail_closed_suffix: None,
+        status_line_key: None,
     }),
     servers: ServerFile::standard(".gemini/settings.json"),
     commands: CommandFiles {

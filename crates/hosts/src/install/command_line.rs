@@ -12,6 +12,7 @@ use crate::wire::render_reply;
 
 const GUARD_START: &str = "command -v ";
 const GUARD_END: &str = "exit 0; }; ";
+const STATUS_COMMAND: &str = "statusline";
 
 /// Returns the line that the host passes to its shell.
 pub(crate) fn hook_command_line(setup: &HookSetup, host: Host, event: &str) -> String {
@@ -23,6 +24,18 @@ pub(crate) fn hook_command_line(setup: &HookSetup, host: Host, event: &str) -> S
         format!("{GUARD_START}{program} >/dev/null 2>&1 || {{ {warning}{GUARD_END}")
     };
     format!("{guard}{program} hook {}", host.as_str())
+}
+
+/// Returns the line that prints the position of a session for the host's status line.
+pub(super) fn status_command_line(program: &str) -> String {
+    let program = quote_word(program);
+    format!("{GUARD_START}{program} >/dev/null 2>&1 || {{ {GUARD_END}{program} {STATUS_COMMAND}")
+}
+
+/// Whether a line prints our status line.
+pub(super) fn is_status_command(line: &str) -> bool {
+    let words = split_words(strip_guard(line));
+    matches!(words.as_slice(), [program, command] if is_program_name(program) && command == STATUS_COMMAND)
 }
 
 /// Returns the commands that warn of a missing program: at the start of a session, in the host's own
@@ -145,6 +158,7 @@ mod tests {
         HookSetup {
             program: program.to_owned(),
             strict,
+            status_line: false,
         }
     }
 

@@ -28,6 +28,8 @@ pub(crate) struct SettingsHooks {
     pub(crate) entry: fn(&str, &HookSetup) -> OrderedJson,
     /// Suffix of our command lines that makes the host fail closed, where it has no setting for it.
     pub(crate) fail_closed_suffix: Option<&'static str>,
+    /// Key of the command for the host's status line, if it has one.
+    pub(crate) status_line_key: Option<&'static str>,
 }
 
 /// Hooks in a plugin.

@@ -285,6 +285,7 @@ mod tests {
         HookSetup {
             program: program.to_owned(),
             strict: false,
+            status_line: false,
         }
     }
 

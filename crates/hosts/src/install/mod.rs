@@ -26,6 +26,8 @@ pub struct HookSetup {
     pub program: String,
     /// Fail closed: stop the agent if the program cannot run, even where the host fails open.
     pub strict: bool,
+    /// Also set the host's status line, where it has one and the user has none.
+    pub status_line: bool,
 }
 
 /// One file of a host in the project.
@@ -199,6 +201,7 @@ mod tests {
         let setup = HookSetup {
             program: "tl".to_owned(),
             strict: false,
+            status_line: false,
         };
         for host in Host::ALL {
             for file in host_files(host, &setup) {

@@ -11,7 +11,9 @@ use jsonc_parser::cst::{
     CstArray, CstContainerNode, CstNode, CstObject, CstObjectProp, CstRootNode,
 };
 
-use super::command_line::{hook_program, tolerates_missing_program};
+use super::command_line::{
+    hook_program, is_status_command, status_command_line, tolerates_missing_program,
+};
 use super::hooks::{HookListShape, SettingsHooks};
 use super::mcp_servers::{self, ServerFormat};
 use super::ordered_json::{OrderedJson, json_object};
@@ -67,6 +69,7 @@ pub(super) fn install_hooks(
     if let Some((key, entry)) = server_in_hooks_file(spec) {
         mcp_servers::add_server(&top, key, entry(&setup.program))?;
     }
+    place_status_line(&top, hooks, setup);
     Ok(format!("{mark}{root}"))
 }
 
@@ -96,6 +99,9 @@ pub(super) fn uninstall_hooks(
         if let Some((key, _)) = server_in_hooks_file(spec) {
             mcp_servers::remove_server(&top, key);
         }
+        if let Some(property) = find_status_line(&top, hooks).filter(runs_our_status_line) {
+            remove_node(CstContainerNode::from(property).into());
+        }
         // `version` is not content: a file with nothing else was created by us.
         let needless = |name: &str| hooks.format_version.is_some() && name == "version";
         let empty = top
@@ -107,6 +113,46 @@ pub(super) fn uninstall_hooks(
         }
     }
     Ok(Some(format!("{mark}{root}")))
+}
+
+/// Sets the host's status line if that is wanted and the user has none. One of ours is kept up to date.
+fn place_status_line(top: &CstObject, hooks: &SettingsHooks, setup: &HookSetup) {
+    let Some(key) = hooks.status_line_key else {
+        return;
+    };
+    let wanted = json_object([
+        ("type", "command".into()),
+        (
+            "command",
+            OrderedJson::Text(status_command_line(&setup.program)),
+        ),
+    ]);
+    match find_status_line(top, hooks) {
+        None if setup.status_line => {
+            top.append(key, wanted.into());
+        }
+        Some(old)
+            if runs_our_status_line(&old)
+                && old
+                    .value()
+                    .is_some_and(|old| OrderedJson::from_node(&old) != wanted) =>
+        {
+            old.set_value(wanted.into());
+        }
+        _ => {}
+    }
+}
+
+fn find_status_line(top: &CstObject, hooks: &SettingsHooks) -> Option<CstObjectProp> {
+    top.get(hooks.status_line_key?)
+}
+
+fn runs_our_status_line(property: &CstObjectProp) -> bool {
+    property
+        .value()
+        .map(|value| OrderedJson::from_node(&value))
+        .and_then(|value| value.get("command")?.as_text().map(is_status_command))
+        .unwrap_or_default()
 }
 
 /// Renders the entry of an MCP server, given the program.
@@ -150,8 +196,16 @@ pub(super) fn find_installed(
         (call, _) => entry.event == host_spec(host).gate_event && !tolerates_missing_program(call),
     };
     let strict = entries.iter().any(is_strict);
+    let status_line = root
+        .object_value()
+        .and_then(|top| find_status_line(&top, hooks))
+        .is_some_and(|property| runs_our_status_line(&property));
     Some(InstalledHooks {
-        setup: HookSetup { program, strict },
+        setup: HookSetup {
+            program,
+            strict,
+            status_line,
+        },
         entries,
     })
 }
@@ -434,6 +488,7 @@ mod tests {
         HookSetup {
             program: program.to_owned(),
             strict: false,
+            status_line: false,
         }
     }
 
@@ -553,6 +608,7 @@ mod tests {
         let strict = HookSetup {
             program: "/usr/bin/tl".to_owned(),
             strict: true,
+            status_line: false,
         };
         for (spec, hooks) in settings_hosts() {
             let installed = install_hooks(None, spec, hooks, &strict).expect("installs");
@@ -566,6 +622,37 @@ mod tests {
             // out.
             assert_eq!(installed.matches("exit 0").count(), hooks.events.len() - 1);
         }
+    }
+
+    #[test]
+    fn a_status_line_is_set_on_request_and_never_replaces_the_users() {
+        let (spec, hooks) = settings_host(Host::ClaudeCode);
+        let with_line = HookSetup {
+            status_line: true,
+            ..setup("/usr/bin/tl")
+        };
+        let original = "{\n  \"model\": \"opus\"\n}\n";
+        let installed = install_hooks(Some(original), spec, hooks, &with_line).expect("installs");
+        assert!(installed.contains("/usr/bin/tl statusline"), "{installed}");
+        let found = find_installed(spec.host, hooks, &installed).expect("entries");
+        assert_eq!(found.setup, with_line);
+        let moved = install_hooks(Some(&installed), spec, hooks, &setup("tl")).expect("moves");
+        assert!(moved.contains("}; tl statusline"), "{moved}");
+        assert_eq!(
+            uninstall_hooks(&moved, spec, hooks),
+            Ok(Some(original.to_owned()))
+        );
+        let theirs =
+            "{\n  \"statusLine\": { \"type\": \"command\", \"command\": \"./mine.sh\" }\n}\n";
+        let kept = install_hooks(Some(theirs), spec, hooks, &with_line).expect("installs");
+        assert!(
+            kept.contains("./mine.sh") && !kept.contains("statusline\""),
+            "{kept}"
+        );
+        assert_eq!(
+            uninstall_hooks(&kept, spec, hooks),
+            Ok(Some(theirs.to_owned()))
+        );
     }
 
     #[test]

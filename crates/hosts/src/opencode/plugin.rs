@@ -57,7 +57,11 @@ pub(super) fn find_installed(text: &str) -> Option<InstalledHooks> {
         vec!["hook".to_owned(), "opencode".to_owned()],
     );
     Some(InstalledHooks {
-        setup: HookSetup { program, strict },
+        setup: HookSetup {
+            program,
+            strict,
+            status_line: false,
+        },
         entries: vec![HookEntry {
             event: String::new(),
             call,

@@ -86,6 +86,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("story-memory-search", READS),
     ("story-memory-show", READS),
     ("story-model-check", "asks a model, and keeps nothing"),
+    ("statusline", READS),
     ("story-stats", READS),
     (
         "submit",

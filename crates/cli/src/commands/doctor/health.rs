@@ -118,6 +118,7 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
             &HookSetup {
                 program: "tl".to_owned(),
                 strict: false,
+                status_line: false,
             },
         );
         let problem = own.first().and_then(|piece| piece.uninstall(&text).err())?;
@@ -171,6 +172,7 @@ pub(super) fn check_plugin(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     let setup = HookSetup {
         program: "tl".to_owned(),
         strict: false,
+        status_line: false,
     };
     let Ok(FileOutcome::Text(hooks)) = host_files(host, &setup).first()?.install(None, &setup)
     else {
