@@ -95,33 +95,36 @@ fn choose_commands(status: &ProjectStatus, ready: Option<String>) -> Vec<Suggest
         waiting.find(|node| node.status == wanted)
     };
     if let Some(node) = first(Status::Invalid) {
-        commands.push(suggestion(
+        commands.push(suggest_command(
             &format!("tl why {}", node.path),
             "why it is invalid",
         ));
     }
     if let Some(node) = first(Status::RequiresRevalidation) {
-        commands.push(suggestion(
+        commands.push(suggest_command(
             &format!("tl why {}", node.path),
             "what changed above it",
         ));
-        commands.push(suggestion(
+        commands.push(suggest_command(
             &format!("tl revalidate {}", node.path),
             "keep it as it is",
         ));
     }
     if let Some(node) = first(Status::Draft) {
-        commands.push(suggestion(
+        commands.push(suggest_command(
             &format!("tl approve {}", node.path),
             "approve it exactly as it is now",
         ));
     }
     match status.trail.as_deref() {
-        Some([]) => commands.push(suggestion(
+        Some([]) => commands.push(suggest_command(
             "tl trail intent \"TEXT\"",
             "say what this session is for",
         )),
-        Some(_) => commands.push(suggestion("tl trail scan", "the trail of this session")),
+        Some(_) => commands.push(suggest_command(
+            "tl trail scan",
+            "the trail of this session",
+        )),
         None => {}
     }
     if status.nodes == 0 {
@@ -133,7 +136,7 @@ fn choose_commands(status: &ProjectStatus, ready: Option<String>) -> Vec<Suggest
         );
     }
     if let Some(path) = ready {
-        commands.push(suggestion(
+        commands.push(suggest_command(
             &format!("tl focus enter {path}"),
             "it is ready to work on",
         ));
@@ -159,23 +162,26 @@ fn choose_commands(status: &ProjectStatus, ready: Option<String>) -> Vec<Suggest
 fn first_step(profile: &str) -> Option<SuggestedCommand> {
     match profile {
         "trail" => None,
-        "tickets" => Some(suggestion(
+        "tickets" => Some(suggest_command(
             "tl ticket new \"TITLE\"",
             "create the first ticket",
         )),
-        "milestones" => Some(suggestion("tl doc new \"TITLE\"", "create a plan document")),
-        _ => Some(suggestion("tl plan", "what can be planned first")),
+        "milestones" => Some(suggest_command(
+            "tl doc new \"TITLE\"",
+            "create a plan document",
+        )),
+        _ => Some(suggest_command("tl plan", "what can be planned first")),
     }
 }
 
 fn suggest<const N: usize>(commands: [(&str, &str); N]) -> Vec<SuggestedCommand> {
     let commands = commands.into_iter();
     commands
-        .map(|(command, why)| suggestion(command, why))
+        .map(|(command, why)| suggest_command(command, why))
         .collect()
 }
 
-fn suggestion(command: &str, why: &str) -> SuggestedCommand {
+fn suggest_command(command: &str, why: &str) -> SuggestedCommand {
     SuggestedCommand {
         command: command.to_owned(),
         why: why.to_owned(),
