@@ -105,7 +105,7 @@ pub(crate) fn parse_server_address(
             .with_step("export THROUGHLINE_TOKEN=…")
             .with_step("tl team join URL --token-file FILE")
     })?;
-    ServerAddress::new(url, &token).map_err(|problem| Failure::invalid(problem))
+    ServerAddress::new(url, &token).map_err(Failure::invalid)
 }
 
 /// Loads the settings as if no server were chosen.

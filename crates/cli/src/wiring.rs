@@ -537,7 +537,7 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ui.print_warning(what);
         }
         Notice::Unproved { why, .. } => {
-            ui.print_warning(format_args!("{}; it does not count as complete", why));
+            ui.print_warning(format_args!("{why}; it does not count as complete"));
         }
         Notice::NotWritten { path, why } => {
             let what = format!("`{path}` is not up to date: {why}");
@@ -637,7 +637,7 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ui.print_message(format_args!("{}: {what}", styled(WARN, "note")))
         }
         Notice::Misplaced { path, why } => {
-            ui.print_warning(format_args!("{}: {}", path, why));
+            ui.print_warning(format_args!("{path}: {why}"));
         }
     }
 }

@@ -165,6 +165,6 @@ fn print_outcome(app: &App, outcome: &JoinOutcome) {
     ));
     for aside in &outcome.put_aside {
         app.ui
-            .print_note(format_args!("the previous replica is kept as {}", aside));
+            .print_note(format_args!("the previous replica is kept as {aside}"));
     }
 }

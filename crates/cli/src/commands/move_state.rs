@@ -192,6 +192,6 @@ fn print_outcome(app: &App, outcome: &MoveOutcome) {
     ));
     for aside in &outcome.put_aside {
         app.ui
-            .print_note(format_args!("the previous state is kept as {}", aside));
+            .print_note(format_args!("the previous state is kept as {aside}"));
     }
 }

@@ -192,7 +192,7 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
     ));
     for kept in &kept {
         app.ui
-            .print_note(format_args!("the previous state is kept as {}", kept));
+            .print_note(format_args!("the previous state is kept as {kept}"));
     }
     Ok(ExitCode::Done)
 }

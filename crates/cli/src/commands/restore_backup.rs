@@ -98,7 +98,7 @@ impl RestoreBackupArgs {
         ));
         for aside in &put_aside {
             app.ui
-                .print_note(format_args!("the previous state is kept as {}", aside));
+                .print_note(format_args!("the previous state is kept as {aside}"));
         }
         Ok(ExitCode::Done)
     }

@@ -165,10 +165,8 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         purged.operation
     ));
     for file in &purged.removed {
-        app.ui.print_note(format_args!(
-            "removed {}, which could not be rewritten",
-            file
-        ));
+        app.ui
+            .print_note(format_args!("removed {file}, which could not be rewritten"));
     }
     for found in &left {
         app.ui

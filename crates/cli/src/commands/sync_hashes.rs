@@ -24,7 +24,7 @@ impl SyncHashesArgs {
         // is unchanged.
         match &outcome.summary {
             None => app.ui.print_success(format_args!("{nodes}: no changes")),
-            Some(summary) => app.ui.print_success(format_args!("{nodes}: {}", summary)),
+            Some(summary) => app.ui.print_success(format_args!("{nodes}: {summary}")),
         }
         Ok(ExitCode::Done)
     }

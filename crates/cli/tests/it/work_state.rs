@@ -640,10 +640,14 @@ fn a_ticket_that_a_prompt_names_is_offered_and_never_entered_silently() {
     let told = |prompt: &str| session.prompt(prompt).context().unwrap_or_default();
     let offered = told("Let's work on 017b now.");
     assert!(
-        offered.contains("the prompt names 017/017b") && offered.contains("tl focus enter 017/017b"),
+        offered.contains("the prompt names 017/017b")
+            && offered.contains("tl focus enter 017/017b"),
         "{offered}"
     );
-    assert!(flat(&project, "s")["tdd"]["scenariosTotal"] == 3, "still at 017a");
+    assert!(
+        flat(&project, "s")["tdd"]["scenariosTotal"] == 3,
+        "still at 017a"
+    );
     for prompt in [
         "Go on with 017a.",
         "Why are there 404 errors in the log?",

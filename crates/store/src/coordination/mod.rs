@@ -13,6 +13,7 @@ mod worktree;
 
 use std::cell::OnceCell;
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use domain::ports::{
@@ -49,6 +50,17 @@ fn unreachable_fault(action: &str, path: &Path, error: std::io::Error) -> StoreF
             path: path.to_owned(),
         },
         _ => io_fault(action, path, error),
+    }
+}
+
+/// Deletes a file that was last changed before a moment.
+fn delete_if_older(path: &Path, before: Timestamp) {
+    let changed = std::fs::metadata(path)
+        .ok()
+        .map(|found| found.mtime().saturating_mul(1_000));
+    if changed.is_some_and(|changed| changed < before.as_millis()) {
+        // Another process may have been quicker.
+        let _ = std::fs::remove_file(path);
     }
 }
 

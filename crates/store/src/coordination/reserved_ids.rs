@@ -1,15 +1,14 @@
 //! Reserved ids: one small file per id, written under the lock of the coordination.
 
 use std::fs;
-use std::time::{Duration, SystemTime};
 
 use domain::ids::Digest32;
 use domain::ports::StoreFault;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::unreachable_fault;
 use super::worktree::{CoordinationPlace, WorktreeName};
+use super::{delete_if_older, unreachable_fault};
 use crate::durable::{Durability, replace_file};
 use crate::private_files::create_private_directory;
 
@@ -48,7 +47,7 @@ pub(super) fn reserve_id(
     create_private_directory(&folder).map_err(fault)?;
     // The listing grows with the ids, so one reservation in 64 pays for all.
     if digest.starts_with("00") || digest.starts_with("01") {
-        delete_expired(place);
+        delete_expired(place, now);
     }
     let reservation = Reservation {
         request: request.to_owned(),
@@ -61,20 +60,10 @@ pub(super) fn reserve_id(
 }
 
 /// Deletes reservations that are too old to count.
-fn delete_expired(place: &CoordinationPlace) {
-    let retention = Duration::from_millis(RESERVATION_MS.unsigned_abs());
+fn delete_expired(place: &CoordinationPlace, now: Timestamp) {
+    let before = Timestamp::from_millis(now.as_millis().saturating_sub(RESERVATION_MS));
     let entries = fs::read_dir(place.ids_folder()).into_iter().flatten();
     for entry in entries.flatten() {
-        let is_expired = entry
-            .metadata()
-            .and_then(|found| found.modified())
-            .is_ok_and(|at| {
-                SystemTime::now()
-                    .duration_since(at)
-                    .is_ok_and(|age| age > retention)
-            });
-        if is_expired {
-            let _ = fs::remove_file(entry.path());
-        }
+        delete_if_older(&entry.path(), before);
     }
 }

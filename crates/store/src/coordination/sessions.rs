@@ -7,15 +7,14 @@
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use domain::ids::Digest32;
 use domain::ports::{LiveSession, NodeKey, SessionActivity, StoreFault};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::unreachable_fault;
 use super::worktree::{CoordinationPlace, WorktreeName};
+use super::{delete_if_older, unreachable_fault};
 use crate::durable::{Durability, replace_file};
 use crate::private_files::{create_private_directory, private_open_options};
 
@@ -24,8 +23,8 @@ const RECORD_INTERVAL_MS: i64 = 30_000;
 /// Maximum number of files remembered per session and worktree, the newest.
 const MAX_TOUCHED_FILES: usize = 200;
 /// How long a silent session is remembered.
-const SESSION_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Size from which a session's file is written anew as one line.
+const SESSION_RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+/// Size from which a session's file is written as one line.
 const MAX_FILE_BYTES: usize = 32 * 1024;
 /// Maximum number of bytes read of a session's file: no other program writes there.
 const MAX_READ_BYTES: u64 = 4 * 1024 * 1024;
@@ -199,7 +198,7 @@ pub(super) fn record_activity(
         None => {
             let folder = place.sessions_folder();
             create_private_directory(&folder).map_err(fault)?;
-            delete_silent_sessions(place);
+            delete_silent_sessions(place, activity.at);
             append_line(&path, &line).map_err(fault)
         }
     }
@@ -222,19 +221,10 @@ fn append_line(path: &Path, line: &SessionLine) -> std::io::Result<()> {
 }
 
 /// Deletes the files of sessions that were not heard of for a long time.
-fn delete_silent_sessions(place: &CoordinationPlace) {
+fn delete_silent_sessions(place: &CoordinationPlace, now: Timestamp) {
+    let before = Timestamp::from_millis(now.as_millis() - SESSION_RETENTION_MS);
     for path in list_files(place).unwrap_or_default() {
-        let is_silent = fs::metadata(&path)
-            .and_then(|found| found.modified())
-            .is_ok_and(|at| {
-                SystemTime::now()
-                    .duration_since(at)
-                    .is_ok_and(|age| age > SESSION_RETENTION)
-            });
-        if is_silent {
-            // Another process may have been quicker.
-            let _ = fs::remove_file(&path);
-        }
+        delete_if_older(&path, before);
     }
 }
 

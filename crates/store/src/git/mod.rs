@@ -39,7 +39,7 @@ use line_count_cache::{CacheLookup, CountStart};
 pub(crate) use repository_paths::{RepositoryPaths, read_first_line};
 pub(crate) use signing_key::read_signing_key_setting;
 
-/// The repository of one project, located on first use. Made anew for every command and request: it
+/// The repository of one project, located on first use. Made again for every command and request: it
 /// may appear or vanish while a server runs.
 #[derive(Debug)]
 pub struct DiskGit {
