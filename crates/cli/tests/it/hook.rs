@@ -64,7 +64,8 @@ fn a_message_about_another_change_is_shortened_and_not_swallowed() {
     let told: Vec<String> = ["one", "two", "three"]
         .iter()
         .map(|word| {
-            let answer = session.shell(&format!("echo {word} >> {}", Project::CHAPTER));
+            // The file is not named, so this is a side effect and no write of the session's own.
+            let answer = session.shell(&format!("f={}; echo {word} >> $f", Project::CHAPTER));
             answer.context().unwrap_or_default()
         })
         .collect();

@@ -976,8 +976,8 @@ fn a_long_parent_is_cut_to_what_the_host_passes_on() {
         given
             .lines()
             .last()
-            .is_some_and(|line| line.contains("cut here")),
-        "it says so"
+            .is_some_and(|line| line.contains("The whole plan: read")),
+        "it says so: {given}"
     );
 }
 

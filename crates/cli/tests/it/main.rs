@@ -41,6 +41,7 @@ mod hook_approvals;
 mod hook_concurrency;
 mod hook_faults;
 mod hook_gates;
+mod hook_git;
 mod hook_input;
 mod hook_legitimate;
 mod hook_signals;

@@ -258,7 +258,7 @@ fn settings_mistakes_name_line_and_nearest_key() {
     };
     check(
         "[policy]\naproval = \"human\"\n",
-        "config.toml:2: unknown field `aproval`, expected one of `approval`, `cascade`, `cascade_max_depth`, `consistency`, `backups`, `max_plan_bytes`, `ids`, `hook_deadline_ms`, `claim_lease_minutes`, `governance`, `notes_kept_days`, `gates`, `commits`, `review`, `signals`, `briefing`, `generation`; did you mean `approval`?",
+        "config.toml:2: unknown field `aproval`, expected one of `approval`, `signatures`, `cascade`, `cascade_max_depth`, `consistency`, `backups`, `max_plan_bytes`, `ids`, `hook_deadline_ms`, `claim_lease_minutes`, `governance`, `notes_kept_days`, `gates`, `commits`, `review`, `signals`, `briefing`, `generation`; did you mean `approval`?",
     );
     check(
         "storage = \"sqlit\"\n",
