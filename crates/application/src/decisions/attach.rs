@@ -15,6 +15,7 @@ use domain::ports::{DecisionFolder, NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, record_changed_fact};
 
 use super::made_notes::decide_notes;
+use super::receive::state_mark;
 use super::sign::{refuse_unsignable, sign_decision};
 use super::{load_decision_key, load_decisions};
 use crate::context::{Context, Notice};
@@ -99,7 +100,7 @@ pub(crate) fn record_override(
         };
         let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
         operation.facts.extend(new.to_fact());
-        plan_decision_files(folder, planned, &[new])?;
+        plan_decision_files(ctx, folder, &*tx, planned, &[new])?;
     }
     planned.record_operation(tx, operation)
 }
@@ -155,19 +156,22 @@ fn attach_decisions(
     )?);
     facts.extend(made.iter().filter_map(NewDecision::to_fact));
     operation.facts.append(&mut facts);
-    plan_decision_files(folder, planned, &made)
+    plan_decision_files(ctx, folder, tx, planned, &made)
 }
 
 /// Plans the files. The list of decisions made here is written first: a file without its entry in
 /// it would count as a stranger's.
 pub(super) fn plan_decision_files(
+    ctx: &Context<'_>,
     folder: &dyn DecisionFolder,
+    state: &dyn Snapshot,
     planned: &PlannedFiles<'_>,
     made: &[NewDecision],
 ) -> Result<(), Failure> {
     if made.is_empty() {
         return Ok(());
     }
+    folder.remember_head(&state_mark(ctx, state)?);
     let ids: Vec<DecisionId> = made.iter().map(|new| new.id.clone()).collect();
     folder.mark_made_here(&ids)?;
     for new in made {
@@ -367,7 +371,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
         operation
             .facts
             .extend(made.iter().filter_map(NewDecision::to_fact));
-        plan_decision_files(folder, planned, &made)?;
+        plan_decision_files(ctx, folder, &*tx, planned, &made)?;
         operation.summary = format!("wrote {} decisions as files", made.len());
         if !made.is_empty() {
             planned.record_operation(tx, operation)?;

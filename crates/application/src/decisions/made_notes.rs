@@ -33,7 +33,7 @@ pub(crate) fn attach_note_decisions(
     };
     let made = decide_notes(state, by, at, facts)?;
     facts.extend(made.iter().filter_map(NewDecision::to_fact));
-    plan_decision_files(folder, planned, &made)
+    plan_decision_files(ctx, folder, state, planned, &made)
 }
 
 /// Returns the decisions for the notes that these facts pin or unpin.

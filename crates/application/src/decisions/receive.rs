@@ -115,11 +115,7 @@ pub(crate) fn find_decision_changes(
     let Some(folder) = ctx.decisions else {
         return Ok(DecisionChanges::default());
     };
-    let mark = StateMark {
-        store: state.store_id()?,
-        operation: state.last_operation_id()?,
-        basis: signature_basis(ctx.policy),
-    };
+    let mark = state_mark(ctx, state)?;
     let Some(listing) = folder.list_changed(&mark, thorough)? else {
         return Ok(DecisionChanges::default());
     };
@@ -171,6 +167,15 @@ pub(crate) fn find_decision_changes(
         changed,
         listing: Some(listing),
         has_waiting,
+    })
+}
+
+/// Returns what a look at the folder is compared with.
+pub(super) fn state_mark(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<StateMark, Failure> {
+    Ok(StateMark {
+        store: state.store_id()?,
+        operation: state.last_operation_id()?,
+        basis: signature_basis(ctx.policy),
     })
 }
 

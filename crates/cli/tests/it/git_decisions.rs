@@ -534,3 +534,22 @@ fn decision_files_hold_no_secrets() {
     }
     assert!(files >= 3, "{files} decision files");
 }
+
+/// No command looked at the folder between the decision and `git clean`.
+#[test]
+fn a_decision_that_git_clean_removes_at_once_can_be_restored() {
+    let (_folder, ann) = shared_story();
+    ann.project.ok(&["status"]);
+    for entry in std::fs::read_dir(ann.project.root().join(".git/throughline")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().contains("decisions-look") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    ann.project.ok(&["approve", "act-1/chapter-01"]);
+    ann.git(&["clean", "-fdq", ".throughline/decisions"]);
+    let told = ann.project.ok(&["status"]);
+    assert!(told.stderr.contains("tl decisions restore"), "{told:?}");
+    ann.project.ok(&["decisions", "restore"]);
+    assert_eq!(ann.project.status("act-1/chapter-01"), "approved");
+}

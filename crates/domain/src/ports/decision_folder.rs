@@ -67,6 +67,10 @@ pub trait DecisionFolder {
     /// When the list cannot be written.
     fn mark_made_here(&self, ids: &[DecisionId]) -> Result<(), StoreFault>;
 
+    /// Remembers which commit is checked out, unless an earlier look of this state is remembered:
+    /// only then a file that vanishes can be told from one that went with its branch.
+    fn remember_head(&self, state: &StateMark);
+
     /// Whether a person adopted this clone, and with it the decisions of others.
     fn is_adopted(&self) -> bool;
 

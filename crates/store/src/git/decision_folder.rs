@@ -243,6 +243,19 @@ impl DecisionFolder for DiskDecisions {
         self.append_shared_lines(MADE_HERE_FILE, &lines)
     }
 
+    fn remember_head(&self, state: &StateMark) {
+        if self.read_remembered(state).is_some() {
+            return;
+        }
+        if let Ok(found) = self.read_state() {
+            // Nothing equals the empty stamps, so the next look lists the folder.
+            self.remember_stamp(&format!(
+                "{}\n{}\n{}\n\n\n{}\n",
+                state.store, state.operation, found.head, state.basis
+            ));
+        }
+    }
+
     fn is_adopted(&self) -> bool {
         let line = self.adopted_line();
         self.read_shared_lines(ADOPTED_FILE)
