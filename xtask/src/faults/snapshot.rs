@@ -227,7 +227,10 @@ fn is_left_out(name: &str) -> bool {
     // In the user's directory a name on the list of stores that never came to be trusts nothing, and a head that is behind is
     // advanced by the next command.
     let is_memory_of_stores = ["throughline/stores", "throughline/heads"].contains(&name);
+    // A folder of ours that git ignores gets this file again with the next file in it.
+    let is_ignore_file = last == ".gitignore" && inside == Some("sessions");
     is_store
+        || is_ignore_file
         || is_memory_of_stores
         || name == ".git"
         || last == "backups"

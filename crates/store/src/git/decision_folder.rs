@@ -118,8 +118,9 @@ impl DiskDecisions {
             Ok(GitHead::At(commit)) => commit,
             Ok(GitHead::Unborn | GitHead::NoRepository) | Err(_) => String::new(),
         };
-        // With the log of HEAD: it may have been elsewhere and come back since the last look.
-        let (moves, _) = stamp_path(&self.place.own.join("logs/HEAD"));
+        // With the size of the log of HEAD, which grows with every move: it may have been elsewhere
+        // and come back since the last look. Not its times, which change when the project is copied.
+        let moves = fs::metadata(self.place.own.join("logs/HEAD")).map_or(0, |found| found.len());
         let head = format!("{commit} {moves}");
         let (index, _) = stamp_path(&self.place.own.join("index"));
         let top = self.root.join(DECISIONS_FOLDER);
