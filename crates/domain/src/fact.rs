@@ -5,7 +5,7 @@
 
 use std::mem::swap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::approval::{Approval, Condemnation};
@@ -15,10 +15,11 @@ use crate::ids::{NodeId, OperationId, VersionHash};
 use crate::node::{Content, Description, Node, NodeName, Progress};
 use crate::record::{RecordKey, Recorded as _};
 use crate::secrets;
+use crate::tagged_enum::{ExternallyTagged, deserialize_tagged};
 use crate::time::Timestamp;
 
 /// One state change, named in the past tense.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "fact", rename_all = "kebab-case")]
 #[expect(
     clippy::large_enum_variant,
@@ -89,6 +90,90 @@ pub enum Fact {
         before: Option<OperationId>,
         after: Option<OperationId>,
     },
+}
+
+/// The variants again, for deserialisation without a buffer; the compiler compares the two.
+#[derive(Deserialize)]
+#[serde(remote = "Fact", rename_all = "kebab-case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it names the variants of `Fact` and is never a value"
+)]
+enum FactVariants {
+    NodeAdded {
+        node: Box<Node>,
+    },
+    NodeRemoved {
+        node: Box<Node>,
+    },
+    NodeMoved {
+        node: NodeId,
+        before: Option<NodeId>,
+        after: Option<NodeId>,
+    },
+    NodeRenamed {
+        node: NodeId,
+        before: NodeName,
+        after: NodeName,
+    },
+    ContentChanged {
+        node: NodeId,
+        before: Content,
+        after: Content,
+    },
+    DescriptionChanged {
+        node: NodeId,
+        before: Description,
+        after: Description,
+    },
+    ApprovalChanged {
+        node: NodeId,
+        before: Option<Approval>,
+        after: Option<Approval>,
+    },
+    CondemnationChanged {
+        node: NodeId,
+        before: Option<Condemnation>,
+        after: Option<Condemnation>,
+    },
+    ProgressChanged {
+        node: NodeId,
+        before: Progress,
+        after: Progress,
+    },
+    StandingsChanged {
+        groups: Vec<StatusChangeGroup>,
+    },
+    BackupWritten {
+        node: NodeId,
+        version: VersionHash,
+        path: String,
+        reason: String,
+    },
+    RecordChanged {
+        record: RecordKey,
+        before: Option<Value>,
+        after: Option<Value>,
+    },
+    UndoneChanged {
+        operation: OperationId,
+        before: Option<OperationId>,
+        after: Option<OperationId>,
+    },
+}
+
+impl ExternallyTagged for Fact {
+    const TAG: &'static str = "fact";
+
+    fn deserialize_variant<'d, D: Deserializer<'d>>(variant: D) -> Result<Self, D::Error> {
+        FactVariants::deserialize(variant)
+    }
+}
+
+impl<'d> Deserialize<'d> for Fact {
+    fn deserialize<D: Deserializer<'d>>(fact: D) -> Result<Self, D::Error> {
+        deserialize_tagged(fact)
+    }
 }
 
 impl Fact {

@@ -56,6 +56,7 @@ pub mod stamp;
 pub mod status;
 pub mod suggest;
 pub mod sync_protocol;
+mod tagged_enum;
 pub mod text;
 pub mod tick;
 pub mod time;

@@ -6,12 +6,13 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::approval::{Approval, Condemnation};
 use crate::ids::{CanonicalHash, NodeId, OperationId, VersionHash};
 use crate::named_enum::named_enum;
 use crate::status::{StatusInputs, TextState};
+use crate::tagged_enum::{ExternallyTagged, deserialize_tagged};
 use crate::time::Timestamp;
 
 /// Approval lifecycle of a node. It follows from facts; see [`crate::status`].
@@ -136,7 +137,7 @@ pub struct ParentVersion {
 }
 
 /// The content of a node's plan file as last observed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 // Three states and not an `Option`: a missing file and an unreadable one have different causes and
 // different next steps.
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -154,6 +155,35 @@ pub enum Content {
     Missing,
     /// The plan file exists but is not a readable plan: binary, too large, a symlink …
     Unreadable { why: String },
+}
+
+/// The variants again, for deserialisation without a buffer; the compiler compares the two.
+#[derive(Deserialize)]
+#[serde(remote = "Content", rename_all = "kebab-case")]
+enum ContentVariants {
+    Text {
+        version: VersionHash,
+        canonical: CanonicalHash,
+        basis: Option<ParentVersion>,
+    },
+    Missing,
+    Unreadable {
+        why: String,
+    },
+}
+
+impl ExternallyTagged for Content {
+    const TAG: &'static str = "is";
+
+    fn deserialize_variant<'d, D: Deserializer<'d>>(variant: D) -> Result<Self, D::Error> {
+        ContentVariants::deserialize(variant)
+    }
+}
+
+impl<'d> Deserialize<'d> for Content {
+    fn deserialize<D: Deserializer<'d>>(content: D) -> Result<Self, D::Error> {
+        deserialize_tagged(content)
+    }
 }
 
 impl Content {
