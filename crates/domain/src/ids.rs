@@ -76,6 +76,15 @@ impl Digest32 {
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
+
+    /// Returns the SHA-256 of these parts one after the other.
+    #[must_use]
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        let hasher = parts
+            .iter()
+            .fold(Sha256::new(), |hasher, part| hasher.chain_update(part));
+        Self(hasher.finalize().into())
+    }
 }
 
 impl Digest32 {

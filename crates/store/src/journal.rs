@@ -14,7 +14,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use domain::ids::{Digest32, OperationId, StoreId, VersionHash};
+use domain::ids::{Digest32, StoreId, VersionHash};
 use domain::operation::Operation;
 use domain::ports::StoreFault;
 use serde::{Deserialize, Serialize};
@@ -33,28 +33,17 @@ pub(crate) fn chain_start_hash(store: &StoreId) -> Digest32 {
 
 /// Returns the chain hash of an operation that follows `prev`.
 pub(crate) fn hash_operation(prev: Digest32, body: &str) -> Digest32 {
-    let mut bytes = Vec::with_capacity(32 + body.len());
-    bytes.extend_from_slice(&prev.0);
-    bytes.extend_from_slice(body.as_bytes());
-    Digest32::of_bytes(&bytes)
+    Digest32::of_parts(&[&prev.0, body.as_bytes()])
 }
 
 /// Maximum header length: it holds a number and an id, so anything longer is another kind of file.
-const MAX_HEADER_BYTES: u64 = 4096;
+pub(crate) const MAX_HEADER_BYTES: u64 = 4096;
 
 #[derive(Serialize, Deserialize)]
 struct JournalHeader {
     #[serde(rename = "throughline-journal")]
     format: u32,
     store: StoreId,
-}
-
-#[derive(Serialize)]
-struct WrittenLine<'a> {
-    op: &'a RawValue,
-    texts: &'a BTreeMap<String, &'a str>,
-    prev: Digest32,
-    hash: Digest32,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +56,7 @@ struct ParsedLine<'a> {
 }
 
 /// The readable entries of a journal, and where reading stopped.
+#[derive(Default)]
 pub(crate) struct JournalContents {
     pub(crate) store: Option<StoreId>,
     pub(crate) entries: Vec<ChainedOperation>,
@@ -246,16 +236,6 @@ impl Journal {
         self.read_entries_from(0, None)
     }
 
-    /// Reads and verifies the whole journal and passes on one entry at a time, so that only the
-    /// longest line has to fit in memory. The returned contents have no entries.
-    pub(crate) fn visit_entries(
-        &self,
-        each: &mut dyn FnMut(ChainedOperation),
-    ) -> io::Result<JournalContents> {
-        let mut reader = BufReader::new(File::open(&self.path)?);
-        visit_journal_lines(&mut reader, 0, None, u64::MAX, usize::MAX, each)
-    }
-
     /// Reads and verifies the lines after `size`, which follow `prev`; `(0, None)` reads
     /// everything.
     pub(crate) fn read_entries_from(
@@ -281,32 +261,9 @@ pub(crate) fn read_journal_lines(
     max_line: u64,
     max_entries: usize,
 ) -> io::Result<JournalContents> {
-    let mut entries = Vec::new();
-    let contents = visit_journal_lines(reader, size, prev, max_line, max_entries, &mut |entry| {
-        entries.push(entry);
-    })?;
-    Ok(JournalContents {
-        entries,
-        ..contents
-    })
-}
-
-fn visit_journal_lines(
-    reader: &mut dyn BufRead,
-    size: u64,
-    prev: Option<Digest32>,
-    max_line: u64,
-    max_entries: usize,
-    each: &mut dyn FnMut(ChainedOperation),
-) -> io::Result<JournalContents> {
-    let mut last = None;
-    let mut count = 0;
     let mut contents = JournalContents {
-        store: None,
-        entries: Vec::new(),
         good_size: size,
-        damage: None,
-        newer: None,
+        ..JournalContents::default()
     };
     let mut prev = prev;
     let mut line = Vec::new();
@@ -357,17 +314,16 @@ fn visit_journal_lines(
             }
             (Ok(text), Some(before)) => parse_journal_line(text, before).and_then(|entry| {
                 // The chain alone would accept a gap in the ids, and ids are what users refer to.
-                let expected = last.map(OperationId::next_id);
+                let last = contents.entries.last();
+                let expected = last.map(|last| last.operation.id.next_id());
                 if expected.is_some_and(|expected| expected != entry.operation.id) {
                     return Err(format!("operation {} is out of order", entry.operation.id));
                 }
-                if count == max_entries {
+                if contents.entries.len() == max_entries {
                     return Err(format!("more than {max_entries} operations"));
                 }
                 prev = Some(entry.hash);
-                last = Some(entry.operation.id);
-                count += 1;
-                each(entry);
+                contents.entries.push(entry);
                 Ok(())
             }),
         };
@@ -393,7 +349,7 @@ pub(crate) fn render_journal_header(store: &StoreId) -> io::Result<String> {
     Ok(serde_json::to_string(&header).map_err(io::Error::other)? + "\n")
 }
 
-fn parse_journal_header(text: &str) -> Result<StoreId, String> {
+pub(crate) fn parse_journal_header(text: &str) -> Result<StoreId, String> {
     let header: JournalHeader =
         serde_json::from_str(text).map_err(|error| format!("no journal header: {error}"))?;
     if header.format != JOURNAL_FORMAT {
@@ -403,7 +359,7 @@ fn parse_journal_header(text: &str) -> Result<StoreId, String> {
 }
 
 /// Returns a header's format version if it is above ours, whatever other fields it has.
-fn newer_format_version(text: &str) -> Option<u32> {
+pub(crate) fn newer_format_version(text: &str) -> Option<u32> {
     // Only the one field: a newer header may have lost or changed all the others.
     #[derive(Deserialize)]
     struct Format {
@@ -450,7 +406,6 @@ pub(crate) fn render_journal_line(
     prev: Digest32,
     hash: Digest32,
 ) -> io::Result<String> {
-    let op: &RawValue = serde_json::from_str(body).map_err(io::Error::other)?;
     let texts: BTreeMap<String, &str> = texts
         .iter()
         .map(|(hash, text)| (hash.to_string(), *text))
@@ -464,16 +419,13 @@ pub(crate) fn render_journal_line(
             .sum::<usize>()
         + 512;
     let mut line = Vec::with_capacity(size);
-    serde_json::to_writer(
-        &mut line,
-        &WrittenLine {
-            op,
-            texts: &texts,
-            prev,
-            hash,
-        },
-    )
-    .map_err(io::Error::other)?;
+    // By hand around the body: it was serialised a moment ago or came from the database with its
+    // hash, and parsing megabytes of it again as a raw value would only copy them.
+    line.extend_from_slice(b"{\"op\":");
+    line.extend_from_slice(body.as_bytes());
+    line.extend_from_slice(b",\"texts\":");
+    serde_json::to_writer(&mut line, &texts).map_err(io::Error::other)?;
+    write!(line, ",\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}")?;
     line.push(b'\n');
     String::from_utf8(line).map_err(io::Error::other)
 }

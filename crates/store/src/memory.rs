@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::cascade::StatusChangeGroup;
-use domain::fact::{Backup, NodeTable, apply_fact};
+use domain::fact::{Backup, Fact, NodeTable, apply_fact};
 use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
 use domain::operation::{Operation, OperationHead};
@@ -122,29 +122,21 @@ impl MemoryState {
         Ok(())
     }
 
-    /// Applies one operation read from a journal, without copying it.
-    pub(crate) fn take_operation(&mut self, entry: ChainedOperation) -> Result<(), FactMismatch> {
-        self.texts.extend(entry.texts);
-        self.applying = (entry.operation.id, entry.operation.at);
-        for fact in &entry.operation.facts {
-            apply_fact(self, fact, entry.operation.at)?;
-        }
-        self.head_hash = entry.hash;
-        self.operations.push(RecordedOperation {
-            operation: entry.operation,
-            body: entry.body,
-            prev: entry.prev,
-            hash: entry.hash,
-        });
-        Ok(())
+    /// Applies one fact of an operation, which is not kept. For a state that is compared and not
+    /// used.
+    pub(crate) fn replay_fact(
+        &mut self,
+        operation: OperationId,
+        at: Timestamp,
+        fact: &Fact,
+    ) -> Result<(), FactMismatch> {
+        self.applying = (operation, at);
+        apply_fact(self, fact, at)
     }
 
-    /// Drops the texts and keeps their sizes, which versions record. For a state that is compared
-    /// and not used.
-    pub(crate) fn reduce_texts_to_sizes(&mut self) {
-        let sizes = self.texts.drain();
-        self.text_sizes
-            .extend(sizes.map(|(hash, text)| (hash, text.len() as u64)));
+    /// Notes the sizes of texts that are not kept; versions record them.
+    pub(crate) fn note_text_sizes(&mut self, sizes: &[(VersionHash, u64)]) {
+        self.text_sizes.extend(sizes.iter().copied());
     }
 
     /// Returns the id of the last operation; 0 for an empty history.

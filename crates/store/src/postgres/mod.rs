@@ -20,7 +20,6 @@ use domain::ports::{
     HistoryState, OperationReader, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
     TokenStore, Transaction,
 };
-use domain::tree::FactMismatch;
 use rusqlite::params;
 
 use self::address::DatabaseAddress;
@@ -30,8 +29,8 @@ pub(crate) use self::values::PostgresRow;
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal;
 use crate::layout::{Layout, SharedProject};
-use crate::memory::MemoryState;
 use crate::mirror::Mirror;
+use crate::replayed_history::ReplayedHistory;
 use crate::store_dump::StoreDump;
 use crate::tables::DERIVED_TABLES;
 use crate::tables::access::{
@@ -39,7 +38,7 @@ use crate::tables::access::{
 };
 use crate::tables::sql::SqlConnection;
 use crate::tables::store_row::{StoreRow, read_store_row};
-use crate::tables::verify::{compare_replayed_state, store_finding, verify_tables};
+use crate::tables::verify::{store_finding, verify_tables};
 use crate::tables::view::TableView;
 use crate::tables::write::{TableTransaction, TransactionOwner, as_sql_params};
 
@@ -224,7 +223,7 @@ impl PostgresStore {
         insert_access_contents(link, book)?;
         let view = TableView::new(link, read_store_row(link, "")?);
         let mut findings = Vec::new();
-        verify_tables(&view, &mut findings);
+        verify_tables(&view, None, &mut findings);
         // A missing text was missing before: it must not keep a damaged state from being replaced.
         let lost = findings
             .into_iter()
@@ -722,28 +721,13 @@ impl Store for PostgresStore {
         let view = &self.begin_read_transaction()?;
         let mut findings = Vec::new();
         let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
-        let tables = verify_tables(view, &mut findings);
         // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
-        let mut state = MemoryState::new(view.store.store.clone());
-        match view.load_all_entries() {
-            Err(fault) => findings.push(damaged(fault.to_string())),
-            Ok(entries) => {
-                let misfit = entries
-                    .iter()
-                    .find_map(|entry| match state.apply_operation(entry) {
-                        Err(FactMismatch(what)) => Some(format!(
-                            "operation {} cannot be replayed: {what}",
-                            entry.operation.id
-                        )),
-                        Ok(()) => None,
-                    });
-                findings.extend(
-                    misfit
-                        .or_else(|| compare_replayed_state(view, tables.as_ref()?, &state).err())
-                        .map(damaged),
-                );
-            }
-        }
+        let replayed = view
+            .load_all_entries()
+            .map_err(|fault| fault.to_string())
+            .and_then(|entries| ReplayedHistory::from_entries(view.store.store.clone(), &entries));
+        let difference = verify_tables(view, replayed.as_ref().ok(), &mut findings);
+        findings.extend(replayed.err().or(difference).map(damaged));
         if self.settings.mirror {
             let mirror = self
                 .mirror

@@ -3,14 +3,14 @@
 
 use std::io;
 
+use domain::ids::OperationId;
 use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
-use domain::tree::FactMismatch;
 
 use super::{SqliteStore, migrate};
 use crate::engine::io_fault;
 use crate::journal::Journal;
-use crate::memory::MemoryState;
-use crate::tables::verify::{compare_replayed_state, store_finding, verify_tables};
+use crate::replayed_history::{ReplayFault, ReplayedHistory, UnparsedOperation};
+use crate::tables::verify::{store_finding, verify_tables};
 use crate::tables::view::TableView;
 
 /// Verifies the store and returns all findings. Changes nothing.
@@ -39,20 +39,23 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
         )?
         .map(damaged),
     );
-    let tables = verify_tables(view, &mut findings);
-    match replay_journal(view, &store.journal, &mut findings) {
-        Ok(state) => findings.extend(
-            state
-                .zip(tables)
-                .and_then(|(state, tables)| compare_replayed_state(view, &tables, &state).err())
-                .map(|what| store_finding(StoreFindingKind::DatabaseDamaged, what)),
-        ),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => findings.push(store_finding(
-            StoreFindingKind::JournalDamaged,
-            "the journal is missing".to_owned(),
-        )),
+    // Before the tables are read, which are compared with it row by row.
+    let mut of_journal = Vec::new();
+    let replayed = match replay_journal(view, &store.journal, &mut of_journal) {
+        Ok(replayed) => replayed,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            of_journal.push(store_finding(
+                StoreFindingKind::JournalDamaged,
+                "the journal is missing".to_owned(),
+            ));
+            None
+        }
         Err(error) => return Err(io_fault("cannot read", store.journal.path(), error)),
-    }
+    };
+    let difference = verify_tables(view, replayed.as_ref(), &mut findings);
+    drop(replayed);
+    findings.extend(of_journal);
+    findings.extend(difference.map(damaged));
     if store.settings.mirror {
         findings.extend(
             store
@@ -70,25 +73,42 @@ fn replay_journal(
     view: &TableView<'_>,
     journal: &Journal,
     findings: &mut Vec<StoreFinding>,
-) -> io::Result<Option<MemoryState>> {
+) -> io::Result<Option<ReplayedHistory>> {
     use StoreFindingKind::{InterruptedOperation, JournalDamaged};
     // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
-    let mut state = MemoryState::new(view.store.store.clone());
+    let mut replayed = ReplayedHistory::of_store(view.store.store.clone());
     let mut stopped = None;
-    let contents = journal.visit_entries(&mut |entry| {
-        if stopped.is_some() {
-            return;
+    let mut last: Option<OperationId> = None;
+    let mut is_half_applied = false;
+    let contents = journal.verify_lines(&mut |line| {
+        let operation: UnparsedOperation<'_> =
+            serde_json::from_str(line.operation_json()).map_err(|error| error.to_string())?;
+        let id = operation.operation_id();
+        // The chain alone would accept a gap in the ids, and ids are what users refer to.
+        if last.is_some_and(|last| last.next_id() != id) {
+            return Err(format!("operation {id} is out of order"));
         }
-        let id = entry.operation.id;
-        if id > view.store.head {
+        last = Some(id);
+        if stopped.is_none() && id > view.store.head {
             let message = format!("operation {id} is in the journal but not in the database");
             stopped = Some(store_finding(InterruptedOperation, message));
-        } else if let Err(FactMismatch(what)) = state.take_operation(entry) {
-            let message = format!("operation {id} cannot be replayed: {what}");
-            stopped = Some(store_finding(JournalDamaged, message));
         }
-        // The texts were verified with their lines, and together they are larger than all the rest.
-        state.reduce_texts_to_sizes();
+        if stopped.is_some() {
+            return operation.check_facts().map_err(|error| error.to_string());
+        }
+        let links = (line.prev, line.hash);
+        match replayed.replay_operation(operation, &line.text_sizes, links) {
+            Ok(()) => Ok(()),
+            Err(ReplayFault::Unreadable(what)) => {
+                is_half_applied = true;
+                Err(what)
+            }
+            Err(ReplayFault::Mismatch { id, what }) => {
+                let message = format!("operation {id} cannot be replayed: {what}");
+                stopped = Some(store_finding(JournalDamaged, message));
+                Ok(())
+            }
+        }
     })?;
     if let Some(damage) = &contents.damage {
         // A torn last line is what a kill during an append leaves; the next writer cuts it off.
@@ -117,20 +137,20 @@ fn replay_journal(
         .as_ref()
         .is_some_and(|finding| finding.kind == JournalDamaged);
     findings.extend(stopped);
-    if is_unusable {
+    if is_unusable || is_half_applied {
         return Ok(None);
     }
     // The tables cannot be compared with a shorter history. A damaged line was reported above.
-    if state.head() < view.store.head {
+    if replayed.last_operation_id() < view.store.head {
         if contents.damage.is_none() {
             let missing = format!(
                 "the journal ends at operation {}, the database at {}",
-                state.head(),
+                replayed.last_operation_id(),
                 view.store.head
             );
             findings.push(store_finding(JournalDamaged, missing));
         }
         return Ok(None);
     }
-    Ok(Some(state))
+    Ok(Some(replayed))
 }

@@ -87,18 +87,14 @@ impl NodeReader for TableView<'_> {
     }
 
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
-        let (mut total, mut sum) = (0, Checksum::default());
-        // Ids are assigned in creation order, so a parent comes before its children.
-        let nodes = self.query_rows(
-            &format!("SELECT {NODE_COLUMNS} FROM {NODE_JOIN} ORDER BY id"),
-            params![],
-            |row| {
-                let (node, share) = read_node(row, &mut sum, &|id| self.load_cause(id))?;
-                total ^= share;
-                Ok(node)
-            },
-        )?;
-        self.check_total(total)?;
+        let mut nodes = Vec::new();
+        self.visit_nodes(&mut |node| {
+            // In one step beyond a small project: doubling would copy the nodes again and again.
+            if nodes.len() == 64 {
+                nodes.reserve_exact(self.store.next_node as usize);
+            }
+            nodes.push(node);
+        })?;
         Ok(nodes)
     }
 
@@ -150,6 +146,20 @@ impl NodeReader for TableView<'_> {
 }
 
 impl TableView<'_> {
+    /// Passes on every node, parents before their children, and verifies the table's total.
+    pub(super) fn visit_nodes(&self, each: &mut dyn FnMut(Node)) -> Result<(), StoreFault> {
+        let (mut total, mut sum) = (0, Checksum::default());
+        // Ids are assigned in creation order, so a parent comes before its children.
+        let sql = format!("SELECT {NODE_COLUMNS} FROM {NODE_JOIN} ORDER BY id");
+        self.sql.query_rows(&sql, params![], &mut |row| {
+            let (node, share) = read_node(row, &mut sum, &|id| self.load_cause(id))?;
+            total ^= share;
+            each(node);
+            Ok(())
+        })?;
+        self.check_total(total)
+    }
+
     /// Returns a cause by id.
     fn load_cause(&self, id: i64) -> Result<Rc<CauseRow>, BadRow> {
         if let Some(known) = self.causes.borrow().get(&id) {
@@ -209,19 +219,11 @@ impl TableView<'_> {
         })
     }
 
-    /// Checks the child totals of all nodes in one query, as [`NodeReader::load_children`] does for
-    /// one of them.
+    /// Compares the child totals of all nodes with the expected ones, in one query.
     pub(super) fn find_wrong_child_totals(
         &self,
-        nodes: &[Node],
+        expected: &HashMap<NodeId, i64>,
     ) -> Result<Vec<String>, StoreFault> {
-        let mut expected: HashMap<NodeId, i64> = HashMap::new();
-        for node in nodes {
-            if let Some(parent) = node.parent {
-                *expected.entry(parent).or_default() ^=
-                    total_share(ChecksumPart::Children, node.id.0, 0);
-            }
-        }
         let findings = self.query_rows(
             "SELECT id, child_total, child_sum FROM node",
             params![],

@@ -142,7 +142,6 @@ impl TableView<'_> {
         )
     }
 
-    /// Returns the stored bytes of operations `from..=to`, oldest first.
     /// Returns the undone operations, each with the one that undid it.
     pub(super) fn all_undone(&self) -> Result<BTreeMap<OperationId, OperationId>, StoreFault> {
         let rows = self.query_rows(
@@ -157,6 +156,42 @@ impl TableView<'_> {
             .collect())
     }
 
+    /// Passes on every operation, oldest first: its links in the chain, whether its body has the
+    /// hash, and its summary. The body itself, the largest value of the database, is not copied.
+    pub(super) fn visit_operations(
+        &self,
+        each: &mut dyn FnMut(VisitedOperation),
+    ) -> Result<(), StoreFault> {
+        let sql = "SELECT id, body, prev, hash, head, head_sum FROM operation ORDER BY id";
+        self.sql.query_rows(sql, params![], &mut |row| {
+            let id: i64 = row.get(0)?;
+            let (prev, hash) = (
+                decode_digest_column(row.get_ref(2)?)?,
+                decode_digest_column(row.get_ref(3)?)?,
+            );
+            let ValueRef::Text(body) = row.get_ref(1)? else {
+                return Err(BadRow::new(format!("operation {id} has no body")));
+            };
+            let has_body = std::str::from_utf8(body)
+                .is_ok_and(|body| journal::hash_operation(prev, body) == hash);
+            let head: String = row.get(4)?;
+            if head_checksum(id, &head) != row.get::<i64>(5)? {
+                return Err(BadRow::new(format!(
+                    "checksum mismatch in the summary of operation {id}"
+                )));
+            }
+            each(VisitedOperation {
+                id: OperationId(id.cast_unsigned()),
+                head: serde_json::from_str(&head)?,
+                prev,
+                hash,
+                has_body,
+            });
+            Ok(())
+        })
+    }
+
+    /// Returns the stored bytes of operations `from..=to`, oldest first.
     pub(crate) fn recorded_operation_range(
         &self,
         from: OperationId,
@@ -168,6 +203,16 @@ impl TableView<'_> {
             RecordedRow::read_row,
         )
     }
+}
+
+/// A stored operation without its body.
+pub(super) struct VisitedOperation {
+    pub(super) id: OperationId,
+    pub(super) head: OperationHead,
+    pub(super) prev: Digest32,
+    pub(super) hash: Digest32,
+    /// Whether the hash is that of the body.
+    pub(super) has_body: bool,
 }
 
 /// An operation as stored: its exact JSON and its links in the hash chain.

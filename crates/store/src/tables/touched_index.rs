@@ -13,25 +13,49 @@ use super::view::TableView;
 /// cascade over thousands of nodes must not write thousands of index rows.
 const MAX_UNPACKED_NODES: usize = 64;
 
+/// The nodes an operation touched, as they are indexed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TouchedNodes {
+    /// One row each, sorted.
+    Few(Vec<NodeId>),
+    /// One row with their ranges.
+    Packed(Vec<u8>),
+}
+
+impl TouchedNodes {
+    /// Returns the entry of these nodes, which may repeat.
+    pub(crate) fn from_ids(mut nodes: Vec<NodeId>) -> Self {
+        nodes.sort_unstable();
+        nodes.dedup();
+        match nodes.len() > MAX_UNPACKED_NODES {
+            true => Self::Packed(pack_node_ranges(&nodes)),
+            false => Self::Few(nodes),
+        }
+    }
+}
+
 /// Adds an operation to the index.
 pub(crate) fn index_touched_nodes(
     view: &TableView<'_>,
     operation: &Operation,
 ) -> Result<(), StoreFault> {
-    let (id, nodes) = (operation.id.0.cast_signed(), operation.touched_nodes());
-    if nodes.len() > MAX_UNPACKED_NODES {
-        let sql = "INSERT INTO touched_many (operation, stretches) VALUES (?1, ?2)";
-        return view
-            .sql
-            .execute_statement(sql, params![id, pack_node_ranges(&nodes)])
-            .map(drop);
+    let id = operation.id.0.cast_signed();
+    match TouchedNodes::from_ids(operation.touched_nodes()) {
+        TouchedNodes::Packed(ranges) => {
+            let sql = "INSERT INTO touched_many (operation, stretches) VALUES (?1, ?2)";
+            view.sql
+                .execute_statement(sql, params![id, ranges])
+                .map(drop)
+        }
+        TouchedNodes::Few(nodes) => {
+            let sql = "INSERT INTO touched (node, operation) VALUES (?1, ?2)";
+            nodes.iter().try_for_each(|node| {
+                view.sql
+                    .execute_statement(sql, params![node.0, id])
+                    .map(drop)
+            })
+        }
     }
-    let sql = "INSERT INTO touched (node, operation) VALUES (?1, ?2)";
-    nodes.iter().try_for_each(|node| {
-        view.sql
-            .execute_statement(sql, params![node.0, id])
-            .map(drop)
-    })
 }
 
 /// Returns the ids of up to `most` operations before `before` that touched a node, newest first.
@@ -58,10 +82,10 @@ pub(crate) fn operations_before(
     Ok(found)
 }
 
-/// Returns an operation whose index entry differs from its facts, or an entry without operation.
+/// Returns an operation whose index entry is not that of its nodes, or an entry without operation.
 pub(crate) fn find_misindexed<'o>(
     view: &TableView<'_>,
-    operations: impl Iterator<Item = &'o Operation>,
+    operations: impl Iterator<Item = (OperationId, &'o TouchedNodes)>,
 ) -> Result<Option<OperationId>, StoreFault> {
     let sql = "SELECT operation, node FROM touched ORDER BY operation, node";
     let mut few: HashMap<i64, Vec<NodeId>> = HashMap::new();
@@ -75,16 +99,14 @@ pub(crate) fn find_misindexed<'o>(
         .query_rows(sql, params![], |row| Ok((row.get(0)?, row.get(1)?)))?
         .into_iter()
         .collect();
-    for operation in operations {
-        let (id, nodes) = (operation.id.0.cast_signed(), operation.touched_nodes());
-        let is_there = match nodes.len() > MAX_UNPACKED_NODES {
-            true => many
-                .remove(&id)
-                .is_some_and(|packed| packed == pack_node_ranges(&nodes)),
-            false => few.remove(&id).unwrap_or_default() == nodes,
+    for (operation, touched) in operations {
+        let id = operation.0.cast_signed();
+        let is_there = match touched {
+            TouchedNodes::Packed(ranges) => many.remove(&id).as_ref() == Some(ranges),
+            TouchedNodes::Few(nodes) => few.remove(&id).unwrap_or_default() == *nodes,
         };
         if !is_there {
-            return Ok(Some(operation.id));
+            return Ok(Some(operation));
         }
     }
     Ok(few

@@ -1,65 +1,131 @@
 //! Verification of the tables: checksums, texts, and equality with a replay of the operations.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::ids::{NodeId, VersionHash};
-use domain::ports::{
-    NodeReader, OperationReader, StoreFault, StoreFinding, StoreFindingKind, VersionReader,
-};
-use domain::tree::Tree;
-use domain::version::Version;
+use domain::ports::{NodeReader, StoreFault, StoreFinding, StoreFindingKind, VersionReader};
 
+use super::checksums::{ChecksumPart, total_share};
 use super::texts::damaged_text_message;
 use super::view::TableView;
-use crate::memory::MemoryState;
+use crate::replayed_history::ReplayedHistory;
 
 pub(crate) fn store_finding(kind: StoreFindingKind, message: String) -> StoreFinding {
     StoreFinding { kind, message }
 }
 
-/// The rows that a verification read, so that comparing them with a replay reads nothing twice.
-pub(crate) struct LoadedTables {
-    nodes: Tree,
-    versions: Vec<Version>,
-}
-
-/// Checks the tables on their own: checksums, child totals, texts. Returns the rows, unless they
-/// cannot be read.
+/// Checks the tables on their own (checksums, child totals, texts), and compares them with a replayed
+/// history, if there is one. Returns the first difference.
 ///
-/// Every table is read by one query: one per node took three quarters of a second at 10,000 nodes.
+/// Every table is read by one query, row by row: one query per node took three quarters of a second
+/// at 10,000 nodes, and a copy of the table tens of megabytes at 50,000.
 pub(crate) fn verify_tables(
     view: &TableView<'_>,
+    replayed: Option<&ReplayedHistory>,
     findings: &mut Vec<StoreFinding>,
-) -> Option<LoadedTables> {
-    let loaded = load_verified_tables(view, findings);
+) -> Option<String> {
     let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
-    loaded
-        .map_err(|fault| findings.push(damaged(fault.to_string())))
-        .ok()
+    match find_difference(view, replayed, findings) {
+        Ok(difference) => difference,
+        Err(fault) => {
+            findings.push(damaged(fault.to_string()));
+            None
+        }
+    }
 }
 
-fn load_verified_tables(
+fn find_difference(
     view: &TableView<'_>,
+    replayed: Option<&ReplayedHistory>,
     findings: &mut Vec<StoreFinding>,
-) -> Result<LoadedTables, StoreFault> {
+) -> Result<Option<String>, StoreFault> {
+    let (nodes, differing_node) = verify_nodes(view, replayed, findings)?;
+    let differing_version = verify_versions(view, &nodes, replayed, findings)?;
+    let Some(replayed) = replayed else {
+        return Ok(None);
+    };
+    if let Some(difference) = differing_node.or(differing_version) {
+        return Ok(Some(difference));
+    }
+    // Of the other tables, one that cannot be read is reported like a difference.
+    Ok(compare_history(view, replayed).unwrap_or_else(|fault| Some(fault.to_string())))
+}
+
+/// Verifies the nodes; returns their ids, and how they differ from the replayed ones.
+fn verify_nodes(
+    view: &TableView<'_>,
+    replayed: Option<&ReplayedHistory>,
+    findings: &mut Vec<StoreFinding>,
+) -> Result<(HashSet<NodeId>, Option<String>), StoreFault> {
+    let mut ids = HashSet::new();
+    let mut child_totals: HashMap<NodeId, i64> = HashMap::new();
+    let mut odd: Option<NodeId> = None;
     // Reading verifies: every query checks the checksums of the rows it returns.
-    let nodes = view.all_nodes()?;
-    let wrong = view.find_wrong_child_totals(&nodes)?.into_iter();
+    view.visit_nodes(&mut |node| {
+        ids.insert(node.id);
+        if let Some(parent) = node.parent {
+            *child_totals.entry(parent).or_default() ^=
+                total_share(ChecksumPart::Children, node.id.0, 0);
+        }
+        if let (Some(replayed), None) = (replayed, odd)
+            && replayed.state.tree.get(node.id) != Some(&node)
+        {
+            odd = Some(node.id);
+        }
+    })?;
+    let wrong = view.find_wrong_child_totals(&child_totals)?.into_iter();
     findings.extend(wrong.map(|what| {
         let fault = StoreFault::Damaged { what };
         store_finding(StoreFindingKind::DatabaseDamaged, fault.to_string())
     }));
-    let nodes = Tree::new(nodes);
-    let versions = view.all_versions()?;
+    let lost = replayed.and_then(|replayed| {
+        let nodes = replayed.state.tree.nodes().map(|node| node.id);
+        nodes.filter(|id| !ids.contains(id)).min()
+    });
+    let odd = odd.into_iter().chain(lost).min();
+    Ok((
+        ids,
+        odd.map(|odd| format!("node {odd} differs from the journal")),
+    ))
+}
+
+/// Verifies the versions of these nodes and their texts; returns how they differ from the replayed
+/// ones.
+fn verify_versions(
+    view: &TableView<'_>,
+    nodes: &HashSet<NodeId>,
+    replayed: Option<&ReplayedHistory>,
+    findings: &mut Vec<StoreFinding>,
+) -> Result<Option<String>, StoreFault> {
     let texts = view.verify_stored_texts()?;
-    for version in &versions {
-        let Some(node) = nodes.get(version.node) else {
-            continue;
-        };
-        findings.extend(match texts.get(&version.hash) {
-            Some(true) => None,
-            Some(false) => {
-                let what = damaged_text_message(version.hash);
+    let (mut without_text, mut matching, mut odd) = (Vec::new(), 0, None);
+    // Versions of removed nodes are not compared: an undo may have removed their node and not them.
+    view.visit_versions(&mut |version| {
+        if !nodes.contains(&version.node) {
+            return;
+        }
+        let expected = replayed.map(|replayed| {
+            let key = (version.node, version.hash);
+            replayed.state.versions.get(&key)
+        });
+        match expected {
+            Some(Some(expected)) if *expected == version => matching += 1,
+            Some(expected) if odd.is_none() => {
+                odd = Some(match expected {
+                    Some(_) => describe_version(version.node, version.hash, "differs from"),
+                    None => describe_version(version.node, version.hash, "is not in"),
+                });
+            }
+            _ => {}
+        }
+        if texts.get(&version.hash) != Some(&true) {
+            without_text.push((version.node, version.hash));
+        }
+    })?;
+    for (node, hash) in without_text {
+        findings.extend(match texts.get(&hash) {
+            Some(_) => {
+                let what = damaged_text_message(hash);
                 let fault = StoreFault::Damaged { what };
                 Some(store_finding(
                     StoreFindingKind::TextMissing,
@@ -67,136 +133,119 @@ fn load_verified_tables(
                 ))
             }
             // Masked, recorded without a text, or lost.
-            None => verify_version_text(view, &node.alias, version.hash),
+            None => verify_version_text(view, node, hash),
         });
     }
-    Ok(LoadedTables { nodes, versions })
+    let Some(replayed) = replayed.filter(|_| odd.is_none()) else {
+        return Ok(odd);
+    };
+    let expected = || {
+        let versions = replayed.state.versions.keys();
+        versions.filter(|(node, _)| nodes.contains(node))
+    };
+    if expected().count() == matching {
+        return Ok(None);
+    }
+    for (node, hash) in expected() {
+        if view.load_version(*node, *hash)?.is_none() {
+            return Ok(Some(describe_version(*node, *hash, "differs from")));
+        }
+    }
+    Ok(None)
+}
+
+fn describe_version(node: NodeId, hash: VersionHash, relation: &str) -> String {
+    format!(
+        "version {} of node {node} {relation} the journal",
+        hash.short_hex()
+    )
 }
 
 /// Returns a finding if a version's text is missing or damaged.
 fn verify_version_text(
     view: &TableView<'_>,
-    alias: &str,
+    node: NodeId,
     hash: VersionHash,
 ) -> Option<StoreFinding> {
     let message = match view.load_text(hash) {
         Ok(Some(_)) => return None,
-        Ok(None) => format!(
-            "the text of version {} of `{alias}` is missing",
-            hash.short_hex()
-        ),
+        Ok(None) => {
+            let node = view.load_node(node).ok().flatten();
+            let alias = node.map(|node| node.alias).unwrap_or_default();
+            format!(
+                "the text of version {} of `{alias}` is missing",
+                hash.short_hex()
+            )
+        }
         Err(fault) => fault.to_string(),
     };
     Some(store_finding(StoreFindingKind::TextMissing, message))
 }
 
-/// Compares the tables with a replayed state; the error is the first difference.
-pub(crate) fn compare_replayed_state(
+/// Compares records, operations and their index with the replayed ones; returns the first
+/// difference.
+fn compare_history(
     view: &TableView<'_>,
-    tables: &LoadedTables,
-    state: &MemoryState,
-) -> Result<(), String> {
-    let faulty = |fault: StoreFault| fault.to_string();
-    let nodes = &tables.nodes;
-    // Compared as a whole; the search for the differing node runs only if there is one.
-    if *nodes != state.tree {
-        let ids = nodes
-            .nodes()
-            .chain(state.tree.nodes())
-            .map(|node| node.id)
-            .collect::<std::collections::BTreeSet<_>>();
-        let odd = ids
-            .into_iter()
-            .find(|id| nodes.get(*id) != state.tree.get(*id));
-        return Err(format!(
-            "node {} differs from the journal",
-            odd.unwrap_or(NodeId(0))
-        ));
-    }
-    // Versions of removed nodes are not compared: an undo may have removed their node and not them.
-    let mut versions: HashMap<(NodeId, VersionHash), &Version> = tables
-        .versions
-        .iter()
-        .filter(|version| nodes.get(version.node).is_some())
-        .map(|version| ((version.node, version.hash), version))
-        .collect();
-    for (key, expected) in state
-        .versions
-        .iter()
-        .filter(|(key, _)| nodes.get(key.0).is_some())
-    {
-        if versions.remove(key) != Some(expected) {
-            return Err(format!(
-                "version {} of node {} differs from the journal",
-                key.1.short_hex(),
-                key.0
-            ));
-        }
-    }
-    if let Some((key, _)) = versions.into_iter().next() {
-        return Err(format!(
-            "version {} of node {} is not in the journal",
-            key.1.short_hex(),
-            key.0
-        ));
-    }
-    let records = view.all_records().map_err(faulty)?;
+    replayed: &ReplayedHistory,
+) -> Result<Option<String>, StoreFault> {
+    let state = &replayed.state;
+    let records = view.all_records()?;
     if records != state.records {
-        let keys: std::collections::BTreeSet<_> =
-            records.keys().chain(state.records.keys()).collect();
+        let keys: BTreeSet<_> = records.keys().chain(state.records.keys()).collect();
         let odd = keys
             .into_iter()
             .find(|key| records.get(key) != state.records.get(key));
         let name = odd
             .map(|record| format!("{}/{}", record.kind, record.key))
             .unwrap_or_default();
-        return Err(format!("the record {name} differs from the journal"));
+        return Ok(Some(format!("the record {name} differs from the journal")));
     }
-    compare_operations(view, state)?;
-    let operations = state.operations.iter().map(|entry| &entry.operation);
-    match super::touched_index::find_misindexed(view, operations).map_err(faulty)? {
-        Some(odd) => Err(format!(
-            "the index of touched nodes is wrong for operation {odd}"
-        )),
-        None => Ok(()),
+    drop(records);
+    if let Some(difference) = compare_operations(view, replayed)? {
+        return Ok(Some(difference));
     }
+    let touched = replayed
+        .operations
+        .iter()
+        .map(|operation| (operation.head.id, &operation.touched));
+    let odd = super::touched_index::find_misindexed(view, touched)?;
+    Ok(odd.map(|odd| format!("the index of touched nodes is wrong for operation {odd}")))
 }
 
-/// Compares the recorded operations with the replayed ones.
-fn compare_operations(view: &TableView<'_>, state: &MemoryState) -> Result<(), String> {
-    // In batches: the bodies of a long history are the largest part of the database.
-    const AT_ONCE: usize = 256;
-    let faulty = |fault: StoreFault| fault.to_string();
-    let undone = view.all_undone().map_err(faulty)?;
-    for expected in state.operations.chunks(AT_ONCE) {
-        let (Some(first), Some(last)) = (expected.first(), expected.last()) else {
-            continue;
+/// Compares the recorded operations with the replayed ones; returns the first difference.
+fn compare_operations(
+    view: &TableView<'_>,
+    replayed: &ReplayedHistory,
+) -> Result<Option<String>, StoreFault> {
+    let undone = view.all_undone()?;
+    let mut expected = replayed.operations.iter();
+    let mut difference = None;
+    view.visit_operations(&mut |row| {
+        // What the journal lacks is reported by the replay.
+        let (None, Some(expected)) = (&difference, expected.next()) else {
+            return;
         };
-        let (first, last) = (first.operation.id, last.operation.id);
-        let rows = view.recorded_operation_range(first, last).map_err(faulty)?;
-        if rows.len() != expected.len() {
-            return Err("the database lacks operations of the journal".to_owned());
+        let is_same = row.has_body
+            && (row.id, row.prev, row.hash) == (expected.head.id, expected.prev, expected.hash);
+        if row.id != expected.head.id {
+            difference = Some("the database lacks operations of the journal".to_owned());
+        } else if !is_same {
+            difference = Some(format!("operation {} differs from the journal", row.id));
+        } else if undone.get(&row.id) != replayed.state.undone.get(&row.id) {
+            difference = Some(format!(
+                "the undo state of operation {} differs from the journal",
+                row.id
+            ));
+        } else if row.head != expected.head {
+            difference = Some(format!(
+                "the summary of operation {} differs from the journal",
+                row.id
+            ));
         }
-        let heads = view
-            .operation_heads(Some(last.next_id()), expected.len())
-            .map_err(faulty)?;
-        for ((row, head), expected) in rows.iter().zip(heads.iter().rev()).zip(expected) {
-            if row.body != expected.body || row.hash != expected.hash || row.prev != expected.prev {
-                return Err(format!("operation {} differs from the journal", row.id));
-            }
-            if undone.get(&row.id) != state.undone.get(&row.id) {
-                return Err(format!(
-                    "the undo state of operation {} differs from the journal",
-                    row.id
-                ));
-            }
-            if *head != expected.operation.to_head() {
-                return Err(format!(
-                    "the summary of operation {} differs from the journal",
-                    head.id
-                ));
-            }
-        }
-    }
-    Ok(())
+    })?;
+    let is_short = difference.is_none() && expected.next().is_some();
+    Ok(match is_short {
+        true => Some("the database lacks operations of the journal".to_owned()),
+        false => difference,
+    })
 }

@@ -72,13 +72,13 @@ impl VersionReader for TableView<'_> {
 }
 
 impl TableView<'_> {
-    /// Returns the versions of all nodes, verified, in one query.
-    pub(super) fn all_versions(&self) -> Result<Vec<Version>, StoreFault> {
-        self.query_rows(
-            &format!("SELECT {VERSION_COLUMNS}"),
-            params![],
-            read_version,
-        )
+    /// Passes on the versions of all nodes, verified.
+    pub(super) fn visit_versions(&self, each: &mut dyn FnMut(Version)) -> Result<(), StoreFault> {
+        let sql = format!("SELECT {VERSION_COLUMNS}");
+        self.sql.query_rows(&sql, params![], &mut |row| {
+            each(read_version(row)?);
+            Ok(())
+        })
     }
 }
 
