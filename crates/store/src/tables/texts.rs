@@ -1,10 +1,12 @@
 //! Stored texts: compressed content of versions, and operations together with the texts they added.
 
 use std::collections::HashMap;
+use std::io;
 
 use domain::ids::{OperationId, VersionHash};
 use domain::ports::StoreFault;
 use domain::secrets::MaskedText;
+use zstd::bulk::Decompressor;
 
 use super::operations::RecordedRow;
 use super::rows::decode_digest_column;
@@ -87,7 +89,7 @@ impl TableView<'_> {
         };
         let unpacked = usize::try_from(size)
             .ok()
-            .and_then(|size| zstd::bulk::decompress(&packed, size.min(MAX_TEXT_BYTES)).ok())
+            .and_then(|size| self.unpack_text(&packed, size).ok())
             .and_then(|bytes| String::from_utf8(bytes).ok())
             .filter(|text| VersionHash::of_bytes(text.as_bytes()) == hash);
         match unpacked {
@@ -98,22 +100,25 @@ impl TableView<'_> {
         }
     }
 
+    /// Unpacks a stored text of this size.
+    fn unpack_text(&self, packed: &[u8], size: usize) -> io::Result<Vec<u8>> {
+        let mut unpacker = self.unpacker.borrow_mut();
+        let unpacker = match &mut *unpacker {
+            Some(unpacker) => unpacker,
+            none => none.insert(Decompressor::new()?),
+        };
+        unpacker.decompress(packed, size.min(MAX_TEXT_BYTES))
+    }
+
     /// Verifies every stored text in one query; returns for each whether it is intact.
     pub(super) fn verify_stored_texts(&self) -> Result<HashMap<VersionHash, bool>, StoreFault> {
-        // One context for all of them: creating it takes longer than unpacking a plan.
-        let mut unpacker = zstd::bulk::Decompressor::new().map_err(|error| StoreFault::Io {
-            action: "cannot unpack texts".to_owned(),
-            source: error.into(),
-        })?;
         let checked = self.query_rows("SELECT hash, size, zstd FROM text", params![], |row| {
             let hash = VersionHash(decode_digest_column(row.get_ref(0)?)?);
             let size = usize::try_from(row.get::<i64>(1)?).unwrap_or(0);
             let packed: Vec<u8> = row.get(2)?;
-            let intact = unpacker
-                .decompress(&packed, size.min(MAX_TEXT_BYTES))
-                .is_ok_and(|bytes| {
-                    VersionHash::of_bytes(&bytes) == hash && std::str::from_utf8(&bytes).is_ok()
-                });
+            let intact = self.unpack_text(&packed, size).is_ok_and(|bytes| {
+                VersionHash::of_bytes(&bytes) == hash && std::str::from_utf8(&bytes).is_ok()
+            });
             Ok((hash, intact))
         })?;
         Ok(checked.into_iter().collect())

@@ -8,6 +8,7 @@ use domain::ids::{NodeId, StoreId};
 use domain::node::Node;
 use domain::ports::{ChildName, Snapshot, StoreFault};
 use domain::time::Timestamp;
+use zstd::bulk::Decompressor;
 
 use super::rows::{BadRow, CauseRow};
 use super::sql::{Row, SqlConnection, SqlParams};
@@ -21,6 +22,9 @@ pub(crate) struct TableView<'c> {
     pub(super) causes: RefCell<HashMap<i64, Rc<CauseRow>>>,
     /// Cache of nodes, for read transactions only: a use case reads the same few again and again.
     pub(super) known: Option<RefCell<ReadCache>>,
+    /// Decompression context, made with the first text: making it takes longer than unpacking a
+    /// plan.
+    pub(super) unpacker: RefCell<Option<Decompressor<'static>>>,
     _transaction: Option<ReadTransaction<'c>>,
 }
 
@@ -51,6 +55,7 @@ impl<'c> TableView<'c> {
             store,
             causes: RefCell::new(HashMap::new()),
             known: None,
+            unpacker: RefCell::new(None),
             _transaction: None,
         }
     }

@@ -3,7 +3,9 @@
 //! How it becomes durable is the engine's part ([`TransactionOwner`]): SQLite appends to the journal before
 //! it commits, PostgreSQL only commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::sync::LazyLock;
 
 use domain::cascade::StatusChangeGroup;
 use domain::fact::{Backup, NodeTable, apply_fact};
@@ -23,6 +25,7 @@ use domain::version::Version;
 use rusqlite::ToSql;
 use rusqlite::types::Value;
 use serde_json::Value as Json;
+use zstd::bulk::Compressor;
 
 use super::checksums::{Checksum, ChecksumPart, record_checksum, total_share};
 use super::nodes::child_total_checksum;
@@ -67,6 +70,10 @@ pub(crate) struct TableTransaction<'s> {
     applying: (OperationId, Timestamp),
     /// Pending changes of child totals, by parent; written once per operation, not once per child.
     child_changes: BTreeMap<NodeId, i64>,
+    /// Nodes that got a version in this transaction.
+    versioned: HashSet<NodeId>,
+    /// Sizes of the texts of the operation that is being applied.
+    text_sizes: HashMap<VersionHash, u64>,
     /// Warnings about masked secrets, reported after the commit.
     warnings: Vec<String>,
     pub(crate) finished: bool,
@@ -84,6 +91,8 @@ impl<'s> TableTransaction<'s> {
             shared_notes: Vec::new(),
             applying: (OperationId(0), Timestamp::from_millis(0)),
             child_changes: BTreeMap::new(),
+            versioned: HashSet::new(),
+            text_sizes: HashMap::new(),
             warnings: Vec::new(),
             finished: false,
         }
@@ -116,11 +125,10 @@ impl<'s> TableTransaction<'s> {
 
     /// Applies an operation that already has its id and its place in the chain.
     pub(crate) fn apply_recorded(&mut self, recorded: &ChainedOperation) -> Result<(), StoreFault> {
+        // One context for all texts: making it takes longer than packing a plan.
+        let mut packer: Option<Compressor<'_>> = None;
         for (hash, text) in &recorded.texts {
-            // Large texts are written once and rarely read: level 1 takes half the time for
-            // slightly more bytes.
-            let level = if text.len() > 64 * 1024 { 1 } else { 3 };
-            let packed = zstd::bulk::compress(text.as_bytes(), level)
+            let packed = pack_text(&mut packer, text)
                 .map_err(|error| io_fault("cannot compress", "a text".as_ref(), error))?;
             self.execute_statement(
                 "INSERT INTO text (hash, size, zstd) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
@@ -131,6 +139,10 @@ impl<'s> TableTransaction<'s> {
                 ],
             )?;
         }
+        let sizes = recorded.texts.iter();
+        self.text_sizes = sizes
+            .map(|(hash, text)| (*hash, text.len() as u64))
+            .collect();
         let operation = &recorded.operation;
         self.applying = (operation.id, operation.at);
         for fact in &operation.facts {
@@ -177,6 +189,15 @@ impl<'s> TableTransaction<'s> {
             1 => Ok(()),
             _ => Err(StoreFault::Locked { holder: None }),
         }
+    }
+
+    fn read_text_size(&self, hash: VersionHash) -> Result<Option<u64>, StoreFault> {
+        let sizes = self.view.query_rows(
+            "SELECT size FROM text WHERE hash = ?1",
+            params![hash.0.0.as_slice()],
+            |row| row.get::<i64>(0),
+        )?;
+        Ok(sizes.first().map(|size| size.cast_unsigned()))
     }
 
     fn has_stored_text(&self, hash: VersionHash) -> Result<bool, StoreFault> {
@@ -423,6 +444,30 @@ impl Transaction for TableTransaction<'_> {
     }
 }
 
+/// Compresses a text, with a context that is made for the first one.
+fn pack_text(packer: &mut Option<Compressor<'_>>, text: &str) -> io::Result<Vec<u8>> {
+    // Large texts are written once and rarely read: level 1 takes half the time for slightly more
+    // bytes.
+    let level = if text.len() > 64 * 1024 { 1 } else { 3 };
+    let packer = match packer {
+        Some(packer) => packer,
+        none => none.insert(Compressor::new(level)?),
+    };
+    packer.set_compression_level(level)?;
+    packer.compress(text.as_bytes())
+}
+
+/// The statement that inserts a node.
+static INSERT_NODE: LazyLock<String> = LazyLock::new(|| {
+    let numbered: Vec<String> = (1..=STORED_COLUMN_COUNT + 2)
+        .map(|place| format!("?{place}"))
+        .collect();
+    format!(
+        "INSERT INTO node ({STORED_COLUMNS}, child_total, child_sum) VALUES ({})",
+        numbered.join(", ")
+    )
+});
+
 /// Borrows values as statement parameters.
 pub(crate) fn as_sql_params(values: &[Value]) -> Vec<&dyn ToSql> {
     values.iter().map(|value| value as &dyn ToSql).collect()
@@ -449,16 +494,7 @@ impl NodeTable for TableTransaction<'_> {
             Value::Integer(0),
             Value::Integer(child_total_checksum(node.id, 0)),
         ]);
-        let numbered: String = (1..=STORED_COLUMN_COUNT + 2)
-            .map(|place| format!("?{place}"))
-            .collect::<Vec<_>>()
-            .join(", ");
-        self.execute_statement(
-            &format!(
-                "INSERT INTO node ({STORED_COLUMNS}, child_total, child_sum) VALUES ({numbered})"
-            ),
-            &as_sql_params(&values),
-        )?;
+        self.execute_statement(&INSERT_NODE, &as_sql_params(&values))?;
         let (cause, body) = self.insert_status_cause(&node.standing)?;
         let (status, since) = standing_values(&node.standing);
         let standing = standing_checksum(
@@ -592,18 +628,21 @@ impl NodeTable for TableTransaction<'_> {
             return Ok(());
         };
         let (operation, at) = self.applying;
-        let known = self.view.load_version(node, *version)?;
+        // A node that is new has no version yet; two queries for each of ten thousand took as long
+        // as inserting them.
+        let known = match node.0 < self.found.next_node || self.versioned.contains(&node) {
+            true => self.view.load_version(node, *version)?,
+            false => None,
+        };
+        self.versioned.insert(node);
         let is_known = known.is_some();
         let mut row = match known {
             Some(known) => known,
             None => {
-                let sql = "SELECT size FROM text WHERE hash = ?1";
-                let sizes = self
-                    .view
-                    .query_rows(sql, params![version.0.0.as_slice()], |row| {
-                        row.get::<i64>(0)
-                    })?;
-                let size = sizes.first().map(|size| size.cast_unsigned());
+                let size = match self.text_sizes.get(version) {
+                    Some(size) => Some(*size),
+                    None => self.read_text_size(*version)?,
+                };
                 Version {
                     node,
                     hash: *version,
