@@ -8,6 +8,7 @@ mod context;
 mod coordination;
 mod duplicate_ids;
 mod failure;
+mod file_progress;
 pub mod file_writes;
 mod follow_commits;
 mod ignored_folders;

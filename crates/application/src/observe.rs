@@ -4,26 +4,29 @@
 //! recorded (read-only disk, unreachable server), it is reported as a notice and the recorded state
 //! is shown.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
-use domain::node::{Progress, WorkKeys};
 use domain::observation::{ObservedFile, OwningNode, facts_from_observations};
 use domain::operation::Verb;
-use domain::ports::{NewOperation, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::tree::Tree;
 
 use crate::claim_node::{carry_renamed_claims, may_rename_nodes};
 use crate::context::{Context, Notice};
 use crate::decisions::receive_decisions;
-use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
+use crate::file_progress::follow_file_progress;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_with_ancestors};
 use crate::plan_backup::back_up_overwritten;
 use crate::presence_facts::{push_identity_facts, push_presence_facts};
-use crate::scan::{ScanResult, ScanScope, save_seen_head, scan_plan_files, was_checked_out};
+use crate::scan::{
+    EarlierScan, FIRST_PLACEHOLDER_ID, ScanResult, ScanScope, save_seen_head, scan_plan_files,
+    was_checked_out,
+};
 use crate::scan_summary::summarise_changes;
 use crate::status_cascade::{cascade_statuses, count_stale_nodes};
 use crate::working_copy::{self, is_state_shared};
@@ -45,7 +48,7 @@ pub(crate) fn observe_then_read<'s>(
     }
     match observe_snapshot(ctx, snapshot, &[scope])? {
         Observed::Current { state, .. } => Ok(state),
-        Observed::Changed { only_stamps } => record_then_read(ctx, scope, only_stamps),
+        Observed::Changed { seen } => record_then_read(ctx, scope, *seen),
     }
 }
 
@@ -61,7 +64,10 @@ pub(crate) enum Observed<'s> {
     },
     /// Files changed that have to be recorded; the snapshot is closed, because the write lock may
     /// not be taken under it.
-    Changed { only_stamps: bool },
+    Changed {
+        /// The scan of the first scope in which something changed.
+        seen: Box<EarlierScan>,
+    },
 }
 
 /// Compares a snapshot with the files in `scopes`.
@@ -70,12 +76,9 @@ pub(crate) fn observe_snapshot<'s>(
     state: Box<dyn Snapshot + 's>,
     scopes: &[ScanScope],
 ) -> Result<Observed<'s>, Failure> {
-    // The ids of new nodes are placeholders far above the real ones: this scan is discarded, and
-    // the one under the write lock allocates the ids.
-    let placeholder = NodeId(u32::MAX / 2);
     let mut tree = None;
     for scope in scopes {
-        let mut seen = scan_plan_files(ctx, &*state, *scope, placeholder)?;
+        let mut seen = scan_plan_files(ctx, &*state, *scope, FIRST_PLACEHOLDER_ID)?;
         if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
             seen.decisions.remember(ctx);
             if *scope == ScanScope::WholeTree {
@@ -85,12 +88,12 @@ pub(crate) fn observe_snapshot<'s>(
             continue;
         }
         if !is_state_shared(ctx, &*state)? {
-            let only_stamps = seen.is_unchanged();
-            return Ok(Observed::Changed { only_stamps });
+            let seen = Box::new(EarlierScan::new(&*state, seen)?);
+            return Ok(Observed::Changed { seen });
         }
         // One overlay shows one scan.
         if scopes.len() > 1 {
-            seen = scan_plan_files(ctx, &*state, ScanScope::Everything, placeholder)?;
+            seen = scan_plan_files(ctx, &*state, ScanScope::Everything, FIRST_PLACEHOLDER_ID)?;
         }
         return Ok(Observed::Current {
             state: working_copy::overlay_copy(ctx, state, seen)?,
@@ -109,9 +112,10 @@ pub(crate) fn observe_snapshot<'s>(
 fn record_then_read<'s>(
     ctx: &Context<'s>,
     scope: ScanScope,
-    is_unchanged: bool,
+    seen: EarlierScan,
 ) -> Result<Box<dyn Snapshot + 's>, Failure> {
-    match record_changes(ctx, scope) {
+    let is_unchanged = seen.is_unchanged();
+    match record_changes(ctx, scope, seen) {
         Ok(()) => {}
         // A state that cannot be written can still be read, with a notice. Damage and conflicts are
         // left to the edge, which repairs or retries.
@@ -149,7 +153,7 @@ pub(crate) fn observe_node<'s, 'w>(
         Ok((id, rest)) => {
             // The common case: nothing changed, and the snapshot the name was resolved in is
             // returned without a second read.
-            let seen = scan_plan_files(ctx, &*state, scope(id), NodeId(u32::MAX / 2))?;
+            let seen = scan_plan_files(ctx, &*state, scope(id), FIRST_PLACEHOLDER_ID)?;
             if seen.is_unchanged() {
                 seen.decisions.remember(ctx);
                 return Ok(ObservedNode { state, id, rest });
@@ -333,9 +337,11 @@ pub(crate) fn observe_plans<'s>(
         Observed::Current { state, tree, .. } => (state, tree),
         // Not scanned a second time before the lock is taken: a checkout may have changed hundreds
         // of files.
-        Observed::Changed { only_stamps } => {
-            let state = record_then_read(ctx, ScanScope::Everything, only_stamps)?;
-            (state, None)
+        Observed::Changed { seen } => {
+            let nodes = seen.loaded_nodes();
+            let state = record_then_read(ctx, ScanScope::Everything, *seen)?;
+            let tree = nodes.into_tree(&*state)?;
+            (state, tree)
         }
     };
     let tree = match tree {
@@ -350,10 +356,11 @@ pub(crate) fn load_plan_tree(state: &dyn Snapshot) -> Result<Tree, Failure> {
     Ok(Tree::new(state.nodes_outside(&[domain::trail::PROFILE])?))
 }
 
-/// Records the changes in `scope` as an operation of its own.
-fn record_changes(ctx: &Context<'_>, scope: ScanScope) -> Result<(), Failure> {
+/// Records the changes in `scope` as an operation of its own. `seen` is a scan of the same scope
+/// from before the write lock.
+fn record_changes(ctx: &Context<'_>, scope: ScanScope, seen: EarlierScan) -> Result<(), Failure> {
     let mut tx = ctx.store.begin_write()?;
-    observe_within(ctx, &mut *tx, scope)?;
+    observe_within_from(ctx, &mut *tx, scope, Some(seen))?;
     tx.commit()?;
     // Only with a scan of the whole project, which takes its time anyway; a command about one node
     // leaves the deferred part to a later one.
@@ -408,11 +415,21 @@ pub(crate) fn observe_within(
     tx: &mut dyn Transaction,
     scope: ScanScope,
 ) -> Result<Option<OperationId>, Failure> {
+    observe_within_from(ctx, tx, scope, None)
+}
+
+/// Like [`observe_within`]; `earlier` is a scan of the same scope from before the write lock.
+pub(crate) fn observe_within_from(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    scope: ScanScope,
+    earlier: Option<EarlierScan>,
+) -> Result<Option<OperationId>, Failure> {
     if is_state_shared(ctx, &*tx)? {
         file_writes::complete_writes_within(ctx, tx)?;
         return Ok(None);
     }
-    record_all_changes(ctx, tx, scope)
+    record_scanned(ctx, tx, scope, earlier)
 }
 
 /// Records the changes in `scope`, also on a shared state: for a state that begins with these files.
@@ -421,22 +438,58 @@ pub(crate) fn record_all_changes(
     tx: &mut dyn Transaction,
     scope: ScanScope,
 ) -> Result<Option<OperationId>, Failure> {
+    record_scanned(ctx, tx, scope, None)
+}
+
+fn record_scanned(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    scope: ScanScope,
+    earlier: Option<EarlierScan>,
+) -> Result<Option<OperationId>, Failure> {
+    // Before pending files are written, which the scan left out.
+    let earlier = earlier.map(|seen| seen.into_current(&*tx)).transpose()?;
     // Another process may have committed while this one waited for the lock, and not have written
     // its files yet: scanned now, they would look like edits by hand.
     file_writes::complete_writes_within(ctx, tx)?;
-    let seen = scan_plan_files(ctx, &*tx, scope, tx.next_node_id()?)?;
-    let operation = record_sightings(ctx, tx, &seen, Verb::Observe)?;
-    // A sighting does not always become a node. Stamps of nodes that were not added would reference
-    // nothing.
-    let mut stamps = Vec::with_capacity(seen.stamps.len());
-    for (id, stamp, version) in seen.stamps {
-        if operation.is_none() || tx.load_node(id)?.is_some() {
-            stamps.push((id, stamp, version));
-        }
-    }
+    let seen = match earlier.flatten() {
+        Some(seen) => seen,
+        None => scan_plan_files(ctx, &*tx, scope, tx.next_node_id()?)?,
+    };
+    let first_new = tx.next_node_id()?;
+    let operation = build_operation(ctx, tx, &seen, Verb::Observe)?;
+    let stamps = select_stamps(&seen, operation.as_ref(), first_new);
+    let operation = operation
+        .map(|operation| record_built(ctx, tx, operation, Verb::Observe))
+        .transpose()?;
     tx.save_file_stamps(&stamps)?;
     save_seen_head(ctx, tx, seen.is_whole)?;
     Ok(operation)
+}
+
+/// Returns the stamps of the nodes that exist after an operation: a sighting does not always become
+/// a node, and the stamp of one that was not added would reference nothing.
+fn select_stamps(
+    seen: &ScanResult,
+    operation: Option<&NewOperation>,
+    first_new: NodeId,
+) -> Vec<(NodeId, FileStamp, VersionHash)> {
+    let Some(operation) = operation else {
+        return seen.stamps.clone();
+    };
+    let (mut added, mut removed) = (HashSet::new(), HashSet::new());
+    for fact in &operation.facts {
+        match fact {
+            Fact::NodeAdded { node } => added.insert(node.id),
+            Fact::NodeRemoved { node } => removed.insert(node.id),
+            _ => continue,
+        };
+    }
+    // Absent nodes are not recorded ones, although they have their ids from before.
+    removed.extend(seen.returned.iter().map(|plan| plan.absent.node.id));
+    let exists = |id: NodeId| added.contains(&id) || (id < first_new && !removed.contains(&id));
+    let stamps = seen.stamps.iter().copied();
+    stamps.filter(|(id, ..)| exists(*id)).collect()
 }
 
 /// Records the effect of planned files as the caller's own operation, before they are written.
@@ -486,9 +539,18 @@ pub(crate) fn record_sightings(
     seen: &ScanResult,
     verb: Verb,
 ) -> Result<Option<OperationId>, Failure> {
-    let Some(operation) = build_operation(ctx, tx, seen, verb)? else {
-        return Ok(None);
-    };
+    let operation = build_operation(ctx, tx, seen, verb)?;
+    operation
+        .map(|operation| record_built(ctx, tx, operation, verb))
+        .transpose()
+}
+
+fn record_built(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    operation: NewOperation,
+    verb: Verb,
+) -> Result<OperationId, Failure> {
     let (summary, stale) = (
         operation.summary.clone(),
         count_stale_nodes(&operation.facts),
@@ -512,7 +574,7 @@ pub(crate) fn record_sightings(
         }),
         _ => {}
     }
-    Ok(Some(id))
+    Ok(id)
 }
 
 /// Returns the operation for these sightings; `None` if everything is as recorded.
@@ -582,75 +644,6 @@ pub(crate) fn derive_operation(
     operation.facts = facts;
     operation.texts = seen.texts.clone();
     Ok(Some((tree, operation)))
-}
-
-/// Derives the progress from front matter where a file declares it; unproved work does not become
-/// complete.
-fn follow_file_progress(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    facts: &mut Vec<Fact>,
-) -> Result<(), Failure> {
-    let said = |profile: &str, work: &Option<Box<WorkKeys>>| {
-        let last_phase = ctx
-            .find_profile(profile)
-            .and_then(|profile| profile.work_phases.last());
-        work.as_ref()
-            .and_then(|work| work.stated_progress(last_phase.map(|phase| phase.name.as_str())))
-    };
-    let mut follow = Vec::new();
-    for fact in facts.iter_mut() {
-        match fact {
-            Fact::NodeAdded { node } => {
-                node.progress =
-                    said(&node.profile, &node.description.work).unwrap_or(node.progress);
-            }
-            Fact::DescriptionChanged {
-                node,
-                before,
-                after,
-            } => {
-                let Some(known) = tx.load_node(*node)? else {
-                    continue;
-                };
-                let (then, now) = (
-                    said(&known.profile, &before.work),
-                    said(&known.profile, &after.work),
-                );
-                // A phase without a status after the last phase: the work was resumed.
-                let has_phase = after
-                    .work
-                    .as_ref()
-                    .is_some_and(|work| work.phase.is_some() && work.problem.is_none());
-                let again = then == Some(Progress::Complete) && has_phase;
-                let now = now.or_else(|| again.then_some(Progress::Active));
-                let Some(progress) = now.filter(|_| now != then && now != Some(known.progress))
-                else {
-                    continue;
-                };
-                if progress == Progress::Complete {
-                    // A notice, not an error: the file is written and cannot be refused, and an
-                    // unrelated command must not fail because of it.
-                    if let Err(refused) = refuse_unproved(ctx, &*tx, &known) {
-                        ctx.push_notice(Notice::Unproved {
-                            node: known.alias.clone(),
-                            why: refused.message,
-                        });
-                        continue;
-                    }
-                    consume_override(ctx, tx, &known)?;
-                }
-                follow.push(Fact::ProgressChanged {
-                    node: *node,
-                    before: known.progress,
-                    after: progress,
-                });
-            }
-            _ => {}
-        }
-    }
-    facts.append(&mut follow);
-    Ok(())
 }
 
 /// Returns the nodes of the sightings with their ancestors.

@@ -13,7 +13,7 @@ use super::{EventContext, EventOutcome, host_sessions};
 use crate::context::{Context, Notice};
 use crate::coordination::record_activity;
 use crate::failure::Failure;
-use crate::observe::{Observed, observe_snapshot, observe_within};
+use crate::observe::{Observed, observe_snapshot, observe_within_from};
 use crate::scan::ScanScope;
 use crate::session_state::{load_event_state, store_session_state};
 
@@ -63,15 +63,16 @@ pub(super) fn decide_and_commit(
             tree,
             is_overlay,
         } => (state, tree, is_overlay),
-        Observed::Changed { .. } => {
+        Observed::Changed { seen } => {
             let mut tx = ctx.store.begin_write()?;
+            let mut seen = Some(*seen).filter(|_| scopes.len() == 1);
             for scope in scopes {
                 let scope = match scope {
                     // Only the nodes that changed are needed to record them.
                     ScanScope::WholeTree => ScanScope::Everything,
                     scope => scope,
                 };
-                observe_within(ctx, &mut *tx, scope)?;
+                observe_within_from(ctx, &mut *tx, scope, seen.take())?;
             }
             let notices = ctx.take_notices();
             let before = load_event_state(&*tx, event)?;

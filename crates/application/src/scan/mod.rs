@@ -7,6 +7,7 @@
 //! error (EIO, EMFILE) is never a sighting, because it says nothing about the plan.
 
 mod duplicates;
+mod earlier_scan;
 mod flat_levels;
 mod presence;
 mod scan_cache;
@@ -29,6 +30,7 @@ use crate::decisions::{DecisionChanges, find_decision_changes};
 use crate::failure::Failure;
 use crate::file_writes::unwritten_paths;
 
+pub(crate) use earlier_scan::{EarlierScan, FIRST_PLACEHOLDER_ID};
 pub(crate) use presence::{AbsentPlan, ReturnedPlan};
 pub(crate) use seen_head::{last_seen_branch, save_seen_head, was_checked_out};
 
