@@ -2,8 +2,11 @@
 //!
 //! Repairing is `repair_state`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
+use domain::front_matter::parse_front_matter;
+use domain::ids::NodeId;
 use domain::node::{Content, Node};
 use domain::observation::{NewNode, ObservedContent, OwningNode};
 use domain::ports::{HistoryState, Snapshot};
@@ -18,7 +21,7 @@ use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
-use crate::scan::{ScanResult, ScanScope, scan_plan_files};
+use crate::scan::{ScanResult, scan_every_text};
 use crate::working_copy::{
     CopyDifference, DifferenceKind, classify_sightings, describe_sightings, is_state_shared,
 };
@@ -70,8 +73,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     // Deferred mirror files are not a finding.
     ctx.store.finish_mirror();
     let state = ctx.store.begin_read()?;
-    let tree = Tree::new(state.all_nodes()?);
-    let mut findings = compare_with_files(ctx, &*state, &tree)?;
+    let (tree, mut findings) = compare_with_files(ctx, &*state)?;
     let precise = PreciseCascade::new(ctx, &*state);
     let moved = |child: &StatusInputs| precise.is_relevant_change(child);
     let own = tree_audit::audit_tree(
@@ -135,16 +137,25 @@ fn find_untrusted(ctx: &Context<'_>) -> Vec<AuditFinding> {
     history.into_iter().chain(policy).collect()
 }
 
-/// Compares the recorded state with the files, without recording anything.
+/// Compares the recorded state with the files, without recording anything. Also returns every node.
 fn compare_with_files(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    tree: &Tree,
-) -> Result<Vec<AuditFinding>, Failure> {
-    let next = domain::ids::NodeId(u32::MAX / 2);
+) -> Result<(Tree, Vec<AuditFinding>), Failure> {
+    // Read at once: nearly no version is masked, and a query for each takes longer than its text.
+    let masked: HashMap<String, MaskedText> =
+        record::read_records(state, "")?.into_iter().collect();
+    let mut texts = InspectedTexts::default();
     // Every file is read whatever its stamp: a check that trusted the stamps would miss a change
     // that kept size and mtime.
-    let seen = scan_plan_files(ctx, state, ScanScope::EverythingAnew, next)?;
+    let mut seen = scan_every_text(ctx, state, &mut |node, text| {
+        let version = node.content.version_hash();
+        // What is stored of a masked version is another text.
+        if version.is_some_and(|version| !masked.contains_key(&version.to_string())) {
+            texts.inspect_text(node.id, secret_lines(text), text);
+        }
+    })?;
+    let tree = load_tree(state, std::mem::take(&mut seen.nodes))?;
     let mut findings = Vec::new();
     let is_shared = is_state_shared(ctx, state)?;
     if is_shared {
@@ -163,7 +174,7 @@ fn compare_with_files(
             }
             OwningNode::Known(id) => findings.extend(
                 tree.get(*id)
-                    .map(|node| describe_difference(tree, node, &sighting.found)),
+                    .map(|node| describe_difference(&tree, node, &sighting.found)),
             ),
         }
     }
@@ -191,13 +202,25 @@ fn compare_with_files(
             other => ctx.push_notice(other),
         }
     }
-    // Read at once: nearly no version is masked, and a query for each takes longer than its text.
-    let masked: HashMap<String, MaskedText> =
-        record::read_records(state, "")?.into_iter().collect();
     for node in tree.all_preorder() {
-        findings.extend(check_stored_text(state, &masked, tree, node));
+        if !texts.inspected.contains(&node.id) {
+            inspect_stored_text(state, &masked, node, &mut texts);
+        }
+        if let Some(problems) = texts.problems.get(&node.id) {
+            findings.extend(problems.describe(&tree, node));
+        }
     }
-    Ok(findings)
+    Ok((tree, findings))
+}
+
+/// Returns the tree of the scanned nodes and of those that a scan leaves out.
+fn load_tree(state: &dyn Snapshot, scanned: Rc<Vec<Node>>) -> Result<Tree, Failure> {
+    let profiles: BTreeSet<&str> = scanned.iter().map(|node| node.profile.as_str()).collect();
+    let others = state.nodes_outside(&profiles.into_iter().collect::<Vec<_>>())?;
+    // Not read a second time: at 50,000 nodes that is another 40 megabytes.
+    Ok(Tree::new(
+        Rc::unwrap_or_clone(scanned).into_iter().chain(others),
+    ))
 }
 
 fn unrecorded_file_finding(file: &str) -> AuditFinding {
@@ -265,16 +288,43 @@ fn describe_difference(tree: &Tree, node: &Node, found: &ObservedContent) -> Aud
     }
 }
 
-/// Checks the stored text of a plan for secrets and for its front matter.
-fn check_stored_text(
+/// What was found in the texts of plans.
+#[derive(Default)]
+struct InspectedTexts {
+    inspected: HashSet<NodeId>,
+    problems: HashMap<NodeId, TextProblems>,
+}
+
+/// Problems in the text of a plan.
+struct TextProblems {
+    secrets: Vec<MaskedSecret>,
+    front_matter: Option<String>,
+}
+
+impl InspectedTexts {
+    fn inspect_text(&mut self, node: NodeId, secrets: Vec<MaskedSecret>, text: &str) {
+        self.inspected.insert(node);
+        let front_matter = parse_front_matter(text).problem;
+        let front_matter = front_matter.map(|problem| problem.to_string());
+        if !secrets.is_empty() || front_matter.is_some() {
+            let problems = TextProblems {
+                secrets,
+                front_matter,
+            };
+            self.problems.insert(node, problems);
+        }
+    }
+}
+
+/// Inspects the stored text of a plan whose file has another one.
+fn inspect_stored_text(
     state: &dyn Snapshot,
     masked: &HashMap<String, MaskedText>,
-    tree: &Tree,
     node: &Node,
-) -> Vec<AuditFinding> {
-    let mut findings = Vec::new();
+    texts: &mut InspectedTexts,
+) {
     let Some(version) = node.content.version_hash() else {
-        return findings;
+        return;
     };
     let text = state.load_text(version).ok().flatten();
     let secrets: Vec<MaskedSecret> = match masked.get(&version.to_string()) {
@@ -282,32 +332,37 @@ fn check_stored_text(
         // Stored by a version without masking: the text itself is searched.
         None => text.as_deref().map(secret_lines).unwrap_or_default(),
     };
-    if let (false, Some(file)) = (secrets.is_empty(), &node.path) {
-        let lines = render_secret_lines(&secrets);
-        findings.push(AuditFinding {
-            kind: AuditFindingKind::SecretInPlan,
-            node: Some(tree.alias_path(node)),
-            message: format!(
-                "`{file}` holds a secret: {lines}; new stored copies are masked, the file is not"
-            ),
-            next_steps: vec![
-                format!("take it out of `{file}`, and revoke it if the file was ever shared"),
-                "tl state secret scan   # whether older history holds it".to_owned(),
-            ],
-        });
+    texts.inspect_text(node.id, secrets, text.as_deref().unwrap_or_default());
+}
+
+impl TextProblems {
+    fn describe(&self, tree: &Tree, node: &Node) -> Vec<AuditFinding> {
+        let mut findings = Vec::new();
+        if let (false, Some(file)) = (self.secrets.is_empty(), &node.path) {
+            let lines = render_secret_lines(&self.secrets);
+            findings.push(AuditFinding {
+                kind: AuditFindingKind::SecretInPlan,
+                node: Some(tree.alias_path(node)),
+                message: format!(
+                    "`{file}` holds a secret: {lines}; new stored copies are masked, the file is not"
+                ),
+                next_steps: vec![
+                    format!("take it out of `{file}`, and revoke it if the file was ever shared"),
+                    "tl state secret scan   # whether older history holds it".to_owned(),
+                ],
+            });
+        }
+        if let Some(problem) = &self.front_matter {
+            findings.push(AuditFinding {
+                kind: AuditFindingKind::FrontMatter,
+                node: Some(tree.alias_path(node)),
+                message: format!(
+                    "front matter of `{}`, {problem}",
+                    node.path.as_deref().unwrap_or_default()
+                ),
+                next_steps: vec!["fix the lines between the two `---`".to_owned()],
+            });
+        }
+        findings
     }
-    if let Some(problem) =
-        text.and_then(|text| domain::front_matter::parse_front_matter(&text).problem)
-    {
-        findings.push(AuditFinding {
-            kind: AuditFindingKind::FrontMatter,
-            node: Some(tree.alias_path(node)),
-            message: format!(
-                "front matter of `{}`, {problem}",
-                node.path.as_deref().unwrap_or_default()
-            ),
-            next_steps: vec!["fix the lines between the two `---`".to_owned()],
-        });
-    }
-    findings
 }

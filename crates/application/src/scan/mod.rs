@@ -85,12 +85,35 @@ impl ScanResult {
     }
 }
 
+/// Called with each known node whose file has the recorded text, and that text.
+type InspectText<'i> = &'i mut dyn FnMut(&Node, &str);
+
 /// Scans the files in `scope` and compares them with the recorded nodes.
 pub(crate) fn scan_plan_files(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     scope: ScanScope,
     next_node: NodeId,
+) -> Result<ScanResult, Failure> {
+    scan_and_inspect(ctx, state, scope, next_node, &mut |_, _| {})
+}
+
+/// Reads every file, whatever its stamp, and passes on those that are as recorded.
+pub(crate) fn scan_every_text(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    inspect: InspectText<'_>,
+) -> Result<ScanResult, Failure> {
+    let scope = ScanScope::EverythingAnew;
+    scan_and_inspect(ctx, state, scope, FIRST_PLACEHOLDER_ID, inspect)
+}
+
+fn scan_and_inspect(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    scope: ScanScope,
+    next_node: NodeId,
+    inspect: InspectText<'_>,
 ) -> Result<ScanResult, Failure> {
     let is_whole = !matches!(scope, ScanScope::Lineage(_) | ScanScope::Family(_));
     let decisions = find_decision_changes(ctx, state, is_whole)?;
@@ -100,7 +123,7 @@ pub(crate) fn scan_plan_files(
     } else {
         ScanScope::Everything
     };
-    let scan = |scope| run_scan(ctx, state, scope, next_node);
+    let mut scan = |scope| run_scan(ctx, state, scope, next_node, &mut *inspect);
     let (mut found, needs_more) = scan(scope)?;
     if needs_more {
         // Rare: a plan went away or may have come from elsewhere. Its other place can be anywhere.
@@ -117,6 +140,7 @@ fn run_scan(
     state: &dyn Snapshot,
     scope: ScanScope,
     next_node: NodeId,
+    inspect: InspectText<'_>,
 ) -> Result<(ScanResult, bool), Failure> {
     let mut surveyor = Scanner {
         ctx,
@@ -137,6 +161,7 @@ fn run_scan(
         replaced: HashSet::new(),
         item_files: HashSet::new(),
         still_missing: Vec::new(),
+        inspect,
     };
     match scope {
         ScanScope::Lineage(id) | ScanScope::Family(id) => {
@@ -185,6 +210,7 @@ struct Scanner<'c, 'a> {
     item_files: HashSet<String>,
     /// Nodes recorded as missing that still are.
     still_missing: Vec<NodeId>,
+    inspect: InspectText<'c>,
 }
 
 /// The parent whose folder is searched for a level's nodes.
@@ -642,6 +668,7 @@ impl<'a> Scanner<'_, 'a> {
                     } = &node.content
                     && *same == version
                 {
+                    (self.inspect)(node, &text);
                     return Ok(Some(ObservedContent::Text {
                         version,
                         canonical: *canonical,
