@@ -27,6 +27,7 @@ bench *flags:
     cargo xtask bench {{ flags }}
     cargo xtask bench hooks {{ flags }}
     cargo xtask bench work {{ flags }}
+    cargo xtask bench git {{ flags }}
     cargo xtask bench web {{ flags }}
     cargo xtask bench team {{ flags }}
 

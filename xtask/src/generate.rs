@@ -85,10 +85,15 @@ fn write_into(directory: &Path) -> Outcome {
 
 /// Builds what the benchmark runs.
 pub(crate) fn build_dist() -> Outcome {
+    build_profile("dist")
+}
+
+/// Builds what the benchmark runs, with another profile.
+pub(crate) fn build_profile(profile: &str) -> Outcome {
     run(cargo().args([
         "build",
         "--profile",
-        "dist",
+        profile,
         "--quiet",
         "--package",
         "throughline",

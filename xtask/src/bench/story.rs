@@ -21,6 +21,63 @@ pub(crate) struct Shape {
     with_one_more: usize,
 }
 
+impl Shape {
+    pub(crate) const fn new(
+        acts: usize,
+        chapters_per_act: usize,
+        scenes_per_chapter: usize,
+        with_one_more: usize,
+    ) -> Self {
+        Self {
+            acts,
+            chapters_per_act,
+            scenes_per_chapter,
+            with_one_more,
+        }
+    }
+
+    /// Returns the number of nodes.
+    pub(crate) fn node_count(self) -> usize {
+        let chapters = self.acts * self.chapters_per_act;
+        self.acts + chapters + chapters * self.scenes_per_chapter + self.with_one_more
+    }
+
+    /// Returns the path of aliases of every node, parents first.
+    pub(crate) fn aliases(self) -> impl Iterator<Item = String> {
+        let acts = (1..=self.acts).map(|act| format!("act-{act}"));
+        let chapters = self
+            .chapters()
+            .map(|(act, chapter)| format!("act-{act}/chapter-{chapter:02}"));
+        let scenes = self.scenes().map(|(act, chapter, scene)| {
+            format!("act-{act}/chapter-{chapter:02}/scene-{chapter:02}{scene:02}")
+        });
+        acts.chain(chapters).chain(scenes)
+    }
+
+    /// Returns the files of the scenes, the last act first.
+    pub(crate) fn scene_files(self) -> impl Iterator<Item = String> {
+        let scenes: Vec<_> = self.scenes().collect();
+        let scenes = scenes.into_iter().rev();
+        scenes.map(|(act, chapter, scene)| scene_file(act, chapter, scene))
+    }
+
+    fn chapters(self) -> impl Iterator<Item = (usize, usize)> {
+        (1..=self.acts)
+            .flat_map(move |act| (1..=self.chapters_per_act).map(move |chapter| (act, chapter)))
+    }
+
+    /// Returns the scenes; the last chapters have one more.
+    fn scenes(self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let without_more = self.acts * self.chapters_per_act - self.with_one_more;
+        self.chapters()
+            .enumerate()
+            .flat_map(move |(index, (act, chapter))| {
+                let scenes = self.scenes_per_chapter + usize::from(index >= without_more);
+                (1..=scenes).map(move |scene| (act, chapter, scene))
+            })
+    }
+}
+
 /// 1 + 9 + 90 nodes.
 pub(crate) const SMALL: Shape = Shape {
     acts: 1,
@@ -61,12 +118,7 @@ impl Story {
     ) -> Result<Self, String> {
         let story = Self::empty(program, folder)?;
         story.tl(&["init"])?;
-        for act in 1..=shape.acts {
-            story.write(
-                &format!("acts/act-{act}/strategic-plan.md"),
-                &plan(&format!("Act {act}"), 40),
-            )?;
-        }
+        story.write_acts(shape)?;
         story.tl(&["status"])?;
         for act in 1..=shape.acts {
             story.tl(&["approve", &format!("act-{act}")])?;
@@ -77,12 +129,7 @@ impl Story {
         } else {
             shape.acts
         };
-        for act in 1..=shape.acts {
-            for chapter in 1..=shape.chapters_per_act {
-                let file = format!("acts/act-{act}/chapters/chapter-{chapter:02}/plan.md");
-                story.write(&file, &plan(&format!("Chapter {chapter}"), 25))?;
-            }
-        }
+        story.write_chapters(shape)?;
         story.tl(&["status"])?;
         for act in 1..=approved_acts {
             for chapter in 1..=shape.chapters_per_act {
@@ -154,26 +201,43 @@ impl Story {
         ))
     }
 
+    /// Writes every plan.
+    pub(crate) fn write_plans(&self, shape: Shape) -> Result<(), String> {
+        self.write_acts(shape)?;
+        self.write_chapters(shape)?;
+        self.write_scenes(shape)
+    }
+
+    fn write_acts(&self, shape: Shape) -> Result<(), String> {
+        (1..=shape.acts).try_for_each(|act| {
+            let file = format!("acts/act-{act}/strategic-plan.md");
+            self.write(&file, &plan(&format!("Act {act}"), 40))
+        })
+    }
+
+    fn write_chapters(&self, shape: Shape) -> Result<(), String> {
+        shape.chapters().try_for_each(|(act, chapter)| {
+            let file = format!("acts/act-{act}/chapters/chapter-{chapter:02}/plan.md");
+            self.write(&file, &plan(&format!("Chapter {chapter}"), 25))
+        })
+    }
+
     fn write_scenes(&self, shape: Shape) -> Result<(), String> {
-        let mut with_one_more = shape.with_one_more;
-        for act in (1..=shape.acts).rev() {
-            for chapter in (1..=shape.chapters_per_act).rev() {
-                let more = usize::from(with_one_more > 0);
-                with_one_more -= more;
-                for scene in 1..=shape.scenes_per_chapter + more {
-                    let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}/scenes");
-                    let file = format!("{folder}/scene-{chapter:02}{scene:02}-blueprint.md");
-                    self.write(&file, &plan(&format!("Scene {chapter}.{scene}"), 12))?;
-                }
-            }
-        }
-        Ok(())
+        shape.scenes().try_for_each(|(act, chapter, scene)| {
+            let text = plan(&format!("Scene {chapter}.{scene}"), 12);
+            self.write(&scene_file(act, chapter, scene), &text)
+        })
     }
 
     /// Writes a file of the project.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), String> {
         write_file(&self.root.join(path), text)
     }
+}
+
+fn scene_file(act: usize, chapter: usize, scene: usize) -> String {
+    let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}/scenes");
+    format!("{folder}/scene-{chapter:02}{scene:02}-blueprint.md")
 }
 
 /// Writes a file, with its folders.
