@@ -378,6 +378,10 @@ impl RecordReader for Overlay<'_> {
     fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault> {
         self.base.load_note(key)
     }
+
+    fn has_notes(&self, prefix: &str) -> Result<bool, StoreFault> {
+        self.base.has_notes(prefix)
+    }
 }
 
 impl Snapshot for Overlay<'_> {

@@ -88,10 +88,14 @@ impl Caller {
 
     /// Finds the nearest ancestor that hooks recorded as a host.
     fn detect_by_ancestors(state: &dyn Snapshot) -> Option<Self> {
-        let ancestors = process_ancestors();
-        if ancestors.is_empty() {
+        // Where no hook has recorded a host, /proc is not read.
+        if !state
+            .has_notes(&ProcessIdentity::note_key_prefix())
+            .unwrap_or(true)
+        {
             return None;
         }
+        let ancestors = process_ancestors();
         let noted = |process: &ProcessIdentity| {
             let note = state.load_note(&process.note_key()).ok()??;
             Some(HostProcess::from_note(Some(&note))).filter(|noted| !noted.sessions.is_empty())

@@ -49,7 +49,8 @@ impl Project {
     pub(crate) fn load_last_good(root: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(root.join(LAST_GOOD_FILE)).ok()?;
         let settings = settings::parse_settings_for_hook(root, LAST_GOOD_FILE, &text).ok()?;
-        Self::load_with_settings(root, settings).ok()
+        let project = Self::load_with_settings(root, settings).ok()?;
+        Some(project.tighten_by_pins())
     }
 }
 

@@ -27,7 +27,6 @@ use store::{
 
 use crate::caller::acting_principal;
 use crate::git_ignore::{GITIGNORE_PATH, rewrite_former_gitignore};
-use crate::last_good_settings::remember_good_settings;
 use crate::project_file;
 use crate::settings;
 use crate::trust::pending_policy_notice;
@@ -123,22 +122,23 @@ impl App {
 }
 
 impl Project {
-    /// Loads settings and profiles of the project at `root`.
+    /// Loads settings and profiles of the project at `root`. The policy is the files' own: the one in
+    /// force is resolved with the state ([`Self::resolve_policy`]), or by
+    /// [`Self::tighten_by_pins`] before it is opened.
     pub(crate) fn load(root: &Path) -> Result<Self, Failure> {
-        let project = Self::load_with_settings(root, settings::load_settings(root)?)?;
-        remember_good_settings(root);
-        Ok(project)
+        Self::load_with_settings(root, settings::load_settings(root)?)
     }
 
     /// Like [`Self::load`], but invalid environment variables are ignored, as a hook has to.
     pub(crate) fn load_for_hook(root: &Path) -> Result<Self, Failure> {
-        Self::load_with_settings(root, settings::load_settings_for_hook(root)?)
+        let settings = settings::load_settings_for_hook(root)?;
+        Ok(Self::load_with_settings(root, settings)?.tighten_by_pins())
     }
 
     /// Like [`Self::load`], with settings that are loaded already.
     pub(crate) fn load_with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
         let user = settings::user_state_directory()?;
-        let project = Self {
+        Ok(Self {
             profiles: settings::load_project_profiles(root, &settings)?,
             layout: Layout::new(root, &settings),
             known: KnownStores::in_state_directory(&user),
@@ -146,8 +146,7 @@ impl Project {
             heads: KnownHeads::in_state_directory(&user),
             root: root.to_owned(),
             settings,
-        };
-        Ok(project.tighten_by_pins())
+        })
     }
 
     /// Refuses operations that only the server of a replica can do.

@@ -27,12 +27,21 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
+    /// Returns the beginning of all these note keys.
+    #[must_use]
+    pub fn note_key_prefix() -> String {
+        format!("{NOTE_KEY_PREFIX}process/")
+    }
+
     /// Returns the note key for the sessions of this process.
     #[must_use]
     pub fn note_key(&self) -> String {
         format!(
-            "{NOTE_KEY_PREFIX}process/{}/{}-{}",
-            self.boot, self.pid, self.started
+            "{}{}/{}-{}",
+            Self::note_key_prefix(),
+            self.boot,
+            self.pid,
+            self.started
         )
     }
 }

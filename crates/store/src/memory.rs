@@ -556,6 +556,11 @@ impl RecordReader for MemoryState {
     fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault> {
         Ok(self.notes.get(key).map(|note| note.body.clone()))
     }
+
+    fn has_notes(&self, prefix: &str) -> Result<bool, StoreFault> {
+        let mut from = self.notes.range(prefix.to_owned()..);
+        Ok(from.next().is_some_and(|(key, _)| key.starts_with(prefix)))
+    }
 }
 
 impl Snapshot for MemoryState {

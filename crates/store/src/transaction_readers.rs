@@ -72,6 +72,7 @@ delegate_reader!(RecordReader {
     records_by_prefix(kind: &str, prefix: &str) -> Vec<(String, Value)>;
     search_records(kinds: &[&str], query: &SearchQuery, matching: MatchMode, most: usize) -> Vec<RecordKey>;
     load_note(key: &str) -> Option<String>;
+    has_notes(prefix: &str) -> bool;
 });
 
 impl Snapshot for TableTransaction<'_> {

@@ -36,7 +36,7 @@ pub(crate) struct ApproveArgs {
 
 impl ApproveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.find_project()?;
+        let project = app.find_project()?.tighten_by_pins();
         // The policy of a shared state is only known with an open store. Agents skip this read:
         // they are refused by the use case anyway.
         let shared = matches!(

@@ -135,7 +135,10 @@ fn load_views(root: &Path) -> Result<Vec<SettingView>, Failure> {
         .map_err(fault)?;
     // A project that cannot be loaded, such as one whose database is not adopted yet, still has
     // settings to show.
-    let effective = Project::load(root).map_or_else(|_| given.clone(), |project| project.settings);
+    let effective = Project::load(root).map_or_else(
+        |_| given.clone(),
+        |project| project.tighten_by_pins().settings,
+    );
     let (given, effective) = (given.values(), effective.values());
     let defaults = domain::settings::Settings::default_values();
     let view = |key: &'static SettingKey| {

@@ -127,7 +127,7 @@ fn print_gate(app: &App, view: &GateModeView) {
 }
 
 fn print_gates(app: &App) -> Result<ExitCode, Failure> {
-    let views = gate_views(&app.find_project()?);
+    let views = gate_views(&app.find_project()?.tighten_by_pins());
     if !app.ui.try_print_json(&views) {
         views.iter().for_each(|view| print_gate(app, view));
     }
@@ -146,7 +146,7 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
     let view = match gate {
         None => None,
         Some(name) => {
-            let found = gate_views(&app.find_project()?)
+            let found = gate_views(&app.find_project()?.tighten_by_pins())
                 .into_iter()
                 .find(|view| view.name == name);
             Some(found.ok_or_else(|| {

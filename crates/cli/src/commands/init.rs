@@ -25,6 +25,7 @@ use crate::commands::host_choice::{
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
 use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
+use crate::last_good_settings::remember_good_settings;
 use crate::project_file::{self, CONFIG_FILE};
 use crate::settings;
 use crate::ui::{BOLD, DIM, styled};
@@ -271,6 +272,7 @@ impl InitArgs {
             host_files::apply_changes(&files, changes)?;
         }
         outcome.hosts = changes;
+        remember_good_settings(root);
         print_report(app, root, &project, &outcome);
         Ok(ExitCode::Done)
     }

@@ -90,10 +90,14 @@ impl RevalidateArgs {
 
 /// Whether keeping needs a person's confirmation: keeping an approved plan renews its approval.
 fn needs_confirmation(app: &App) -> Result<bool, Failure> {
-    Ok(
-        app.find_project()?.settings.policy.approval == ApprovalPolicy::Human
-            && is_called_by_person(),
-    )
+    Ok(app
+        .find_project()?
+        .tighten_by_pins()
+        .settings
+        .policy
+        .approval
+        == ApprovalPolicy::Human
+        && is_called_by_person())
 }
 
 /// Shows the stale plan with its parent's changes and asks for confirmation; returns the versions

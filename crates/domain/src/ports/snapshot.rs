@@ -258,6 +258,12 @@ pub trait RecordReader {
     /// # Errors
     /// [`StoreFault`].
     fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault>;
+
+    /// Returns whether there is a note whose key starts with `prefix`.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn has_notes(&self, prefix: &str) -> Result<bool, StoreFault>;
 }
 
 /// A consistent read view of the state.

@@ -49,6 +49,16 @@ impl RecordReader for TableView<'_> {
             |row| row.get(0),
         )
     }
+
+    fn has_notes(&self, prefix: &str) -> Result<bool, StoreFault> {
+        let from = self.sql.note_key(prefix);
+        let found = self.query_one_row(
+            "SELECT 1 FROM note WHERE key >= ?1 AND key < ?2 LIMIT 1",
+            params![from, format!("{from}{}", char::MAX)],
+            |row| row.get::<i64>(0),
+        )?;
+        Ok(found.is_some())
+    }
 }
 
 impl TableView<'_> {

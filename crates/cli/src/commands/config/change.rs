@@ -9,6 +9,7 @@ use domain::settings::{SettingKey, parse_config, render_config_value};
 use super::check::{find_problems, print_check};
 use super::find_key;
 use crate::exit_code::ExitCode;
+use crate::last_good_settings::remember_good_settings;
 use crate::project_file::{CONFIG_FILE, read_config_text, with_setting, write_config_text};
 use crate::settings::{environment_variable, settings_failure};
 use crate::trust::pending_policy_notice;
@@ -96,6 +97,7 @@ fn print_notes(app: &App, root: &Path, key: Option<&SettingKey>) {
     // Without a state, or with one that cannot be opened now, no policy is in force yet; the next
     // command that opens it says the same.
     let waiting = Project::load(root).ok().and_then(|project| {
+        remember_good_settings(root);
         let store = project.open_store(app.ui, None).ok()?;
         let resolved = project.resolve_policy(&*store).ok()?;
         pending_policy_notice(&resolved.waiting)
