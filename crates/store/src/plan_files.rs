@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use domain::ports::{
-    FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,
-    ScanCacheCheck,
+    CheckedPaths, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry,
+    FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -389,10 +389,11 @@ impl PlanFiles for DiskFiles {
             .save_to(&self.root_path.join(STATE_FOLDER).join("looks.bin"), mark);
     }
 
-    fn check_scan_cache(&self, most: usize) -> Option<ScanCacheCheck> {
+    fn check_scan_cache(&self, extent: CheckedPaths, most: usize) -> Option<ScanCacheCheck> {
         self.looks.find_changes(
             &self.root_path.join(STATE_FOLDER).join("looks.bin"),
             &self.root,
+            extent,
             most,
             |root, path| {
                 // By path and not by handles, for speed: a link put into the middle of the path

@@ -4,17 +4,25 @@
 //! file changed. One file, replaced atomically and regenerated when it is missing, damaged or of
 //! another version. A folder's entries are unchanged as long as its own stamp is. Does not judge
 //! what a change means.
+//!
+//! The paths are stored in parts, each with its own checksum, and a hook checks a few parts in turn:
+//! its cost does not grow with the project.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use domain::ports::{FileStamp, ScanCacheCheck};
+use domain::ports::{CheckedPaths, FileStamp, ScanCacheCheck};
 
 use crate::durable::{Durability, replace_file};
 
-const MAGIC: &[u8] = b"throughline looks 1\n";
+const MAGIC: &[u8] = b"throughline looks 2\n";
+/// Number of paths in a part.
+const PATHS_PER_PART: usize = 512;
 /// From this many paths on, a second thread saves more time than it costs to start.
 const MIN_PATHS_FOR_SECOND_THREAD: usize = 400;
 /// Maximum size that is read; a larger file is not one of ours.
@@ -32,8 +40,8 @@ struct ScannedPath {
 #[derive(Debug, Default)]
 pub(crate) struct ScanCache {
     noted: RefCell<ScanRecording>,
-    /// Encoded paths of the stored scan, when they were found unchanged.
-    held: RefCell<Option<Vec<u8>>>,
+    /// Whether the stored scan was found unchanged.
+    held: Cell<bool>,
 }
 
 /// State of the recording.
@@ -85,20 +93,11 @@ impl ScanCache {
     /// Writes the recording; without one, the stored scan that was found unchanged, under a new
     /// mark.
     pub(crate) fn save_to(&self, file: &Path, mark: &str) {
-        let body = match (self.noted.take(), self.held.take()) {
-            (ScanRecording::Looks(looks), _) => encode_paths(&looks),
-            (ScanRecording::Nothing, Some(held)) => held,
-            _ => return,
-        };
-        let mut bytes = Vec::with_capacity(body.len() + mark.len() + 64);
-        bytes.extend_from_slice(MAGIC);
-        push_text(&mut bytes, mark);
-        bytes.extend_from_slice(&body);
-        // Written without a sync, so a power cut can leave any bytes; the checksum rejects them.
-        let sum = crc32fast::hash(&bytes);
-        bytes.extend_from_slice(&sum.to_le_bytes());
-        // Errors are ignored: without the cache the next command scans everything.
-        let _ = replace_file(file, &bytes, Durability::Atomic);
+        match (self.noted.take(), self.held.take()) {
+            (ScanRecording::Looks(looks), _) => write_cache(file, mark, &encode_parts(&looks)),
+            (ScanRecording::Nothing, true) => Self::replace_mark(file, |_| Some(mark.to_owned())),
+            _ => {}
+        }
     }
 
     /// Replaces the mark of the stored scan without checking any file; `change` maps the old mark.
@@ -106,37 +105,36 @@ impl ScanCache {
         let Some(bytes) = read_cache(file) else {
             return;
         };
-        let Some((mark, body)) = CacheReader::verify_and_open(&bytes)
-            .and_then(|mut reader| Some((reader.take_text()?, reader.rest)))
-        else {
+        let Some((header, body)) = CacheHeader::read_from(&bytes) else {
             return;
         };
-        if let Some(mark) = change(mark) {
-            Self {
-                held: RefCell::new(Some(body.to_vec())),
-                ..Self::default()
+        if let Some(mark) = change(&header.mark) {
+            let parts = header.split_parts(body);
+            if let Some(parts) = parts.collect::<Option<Vec<_>>>() {
+                write_cache(file, &mark, &parts);
             }
-            .save_to(file, &mark);
         }
     }
 
-    /// Compares the stored scan with the files; `stat` returns a path's present stamp.
+    /// Compares the stored scan, or a part of it, with the files; `stat` returns a path's present
+    /// stamp.
     ///
     /// `None` when there is no usable cache, or when more than `most` paths changed.
     pub(crate) fn find_changes(
         &self,
         file: &Path,
         root: &OwnedFd,
+        extent: CheckedPaths,
         most: usize,
         stat: fn(&OwnedFd, &str) -> Option<FileStamp>,
     ) -> Option<ScanCacheCheck> {
-        let bytes = read_cache(file)?;
-        let mut reader = CacheReader::verify_and_open(&bytes)?;
-        let mark = reader.take_text()?.to_owned();
-        let body = reader.rest;
+        let stored = StoredParts::open(file, extent)?;
         let mut looks: Vec<(&str, Option<FileStamp>)> = Vec::new();
-        while !reader.rest.is_empty() {
-            looks.push((reader.take_text()?, reader.take_stamp()?));
+        for part in &stored.parts {
+            let mut reader = CacheReader { rest: part };
+            while !reader.rest.is_empty() {
+                looks.push((reader.take_text()?, reader.take_stamp()?));
+            }
         }
         let others = |looks: &[(&str, Option<FileStamp>)]| -> Vec<String> {
             let is_other = |(path, stamp): &&(&str, Option<FileStamp>)| {
@@ -166,22 +164,91 @@ impl ScanCache {
         if changed.len() > most {
             return None;
         }
-        let looked = looks.len();
         // Only an unchanged scan may be saved again; otherwise the changed paths would look
         // current.
-        self.held.replace(changed.is_empty().then(|| body.to_vec()));
+        self.held.set(changed.is_empty());
+        if let (true, Some(index)) = (changed.is_empty(), stored.other_index) {
+            let mut bytes = Vec::with_capacity(STAMP_SIZE);
+            push_stamp(&mut bytes, index.as_ref());
+            overwrite_at(file, &bytes, INDEX_OFFSET);
+        }
         Some(ScanCacheCheck {
-            mark,
-            looked,
+            mark: stored.header.mark,
+            known: stored.header.paths,
+            is_whole: stored.is_whole,
             changed,
         })
     }
 }
 
+/// The parts of a cache file that a check reads.
+struct StoredParts {
+    header: CacheHeader,
+    parts: Vec<Vec<u8>>,
+    is_whole: bool,
+    /// Git's index, if all paths are compared because it is another one.
+    other_index: Option<Option<FileStamp>>,
+}
+
+impl StoredParts {
+    /// Reads the parts of a check: all, or the next ones after those of the last check.
+    fn open(path: &Path, extent: CheckedPaths) -> Option<Self> {
+        let file = File::open(path).ok()?;
+        let mut start = vec![0; FIXED_SIZE];
+        file.read_exact_at(&mut start, 0).ok()?;
+        let sizes = FixedHeader::parse(&start)?;
+        start.resize(sizes.header_size(), 0);
+        file.read_exact_at(start.get_mut(FIXED_SIZE..)?, FIXED_SIZE as u64)
+            .ok()?;
+        let (header, _) = CacheHeader::read_from(&start)?;
+        let (least, other_index) = match extent {
+            CheckedPaths::All => (header.paths, None),
+            CheckedPaths::NextPart { least, index } if sizes.index == index => (least, None),
+            CheckedPaths::NextPart { index, .. } => (header.paths, Some(index)),
+        };
+        let count = header.parts.len();
+        let is_whole = header.paths <= least;
+        let first = if is_whole || count == 0 {
+            0
+        } else {
+            sizes.next_part as usize % count
+        };
+        let (mut parts, mut paths) = (Vec::new(), 0);
+        for step in 0..count {
+            if paths >= least {
+                break;
+            }
+            let part = header.parts.get((first + step) % count)?;
+            let mut bytes = vec![0; part.size as usize];
+            let at = sizes.header_size() as u64 + part.offset;
+            file.read_exact_at(&mut bytes, at).ok()?;
+            parts.push(part.verify(bytes)?);
+            paths += part.paths as usize;
+        }
+        if !is_whole {
+            let next = u32::try_from((first + parts.len()) % count).unwrap_or(0);
+            overwrite_at(path, &next.to_le_bytes(), NEXT_PART_OFFSET);
+        }
+        Some(Self {
+            header,
+            parts,
+            is_whole,
+            other_index,
+        })
+    }
+}
+
+/// Overwrites a field of the cache file that is not under its checksum: any value is valid, and
+/// without it, on a read-only disk, the same paths are checked again.
+fn overwrite_at(path: &Path, bytes: &[u8], at: u64) {
+    let file = File::options().write(true).open(path);
+    let _ = file.and_then(|file| file.write_all_at(bytes, at));
+}
+
 fn read_cache(file: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     // Limited: the file lies in the project, where anything may have been put in its place.
-    std::fs::File::open(file)
+    File::open(file)
         .ok()?
         .take(MAX_CACHE_BYTES)
         .read_to_end(&mut bytes)
@@ -189,20 +256,162 @@ fn read_cache(file: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Encodes paths and stamps, little-endian, each path with its length.
-fn encode_paths(looks: &[ScannedPath]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(looks.len() * 96);
-    for look in looks {
-        push_text(&mut bytes, &look.path);
-        bytes.push(u8::from(look.stamp.is_some()));
-        if let Some(stamp) = &look.stamp {
-            bytes.extend_from_slice(&stamp.size.to_le_bytes());
-            bytes.extend_from_slice(&stamp.modified_ns.to_le_bytes());
-            bytes.extend_from_slice(&stamp.changed_ns.to_le_bytes());
-            bytes.extend_from_slice(&stamp.inode.to_le_bytes());
-        }
+/// Bytes of a stamp that may be missing.
+const STAMP_SIZE: usize = 1 + 4 * 8;
+/// Bytes before the mark: magic, next part, git's index, size of the rest of the header.
+const FIXED_SIZE: usize = MAGIC.len() + 4 + STAMP_SIZE + 4;
+const NEXT_PART_OFFSET: u64 = MAGIC.len() as u64;
+const INDEX_OFFSET: u64 = NEXT_PART_OFFSET + 4;
+
+/// The beginning of a cache file.
+struct FixedHeader {
+    /// The part to check next.
+    next_part: u32,
+    /// Git's index when all paths were last compared.
+    index: Option<FileStamp>,
+    /// Size of mark, list of parts and checksum.
+    rest: u32,
+}
+
+impl FixedHeader {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut reader = CacheReader {
+            rest: bytes.strip_prefix(MAGIC)?,
+        };
+        let header = Self {
+            next_part: u32::from_le_bytes(reader.take_bytes()?),
+            index: reader.take_stamp()?,
+            rest: u32::from_le_bytes(reader.take_bytes()?),
+        };
+        (u64::from(header.rest) <= MAX_CACHE_BYTES).then_some(header)
     }
-    bytes
+
+    fn header_size(&self) -> usize {
+        FIXED_SIZE + self.rest as usize
+    }
+}
+
+/// Mark and list of parts of a cache file, with a checksum of its own.
+struct CacheHeader {
+    mark: String,
+    /// Number of all paths.
+    paths: usize,
+    parts: Vec<PartEntry>,
+}
+
+/// Where a part is in the file, after the header.
+struct PartEntry {
+    offset: u64,
+    size: u32,
+    paths: u32,
+    sum: u32,
+}
+
+impl PartEntry {
+    /// Returns the bytes of the part, if they are the ones that were written.
+    fn verify(&self, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        (crc32fast::hash(&bytes) == self.sum).then_some(bytes)
+    }
+}
+
+impl CacheHeader {
+    /// Reads a header, and returns the bytes after it.
+    fn read_from(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let size = FixedHeader::parse(bytes)?.header_size();
+        let (header, body) = bytes.split_at_checked(size)?;
+        let (listed, sum) = header.get(FIXED_SIZE..)?.split_last_chunk::<4>()?;
+        (crc32fast::hash(listed) == u32::from_le_bytes(*sum)).then_some(())?;
+        let mut reader = CacheReader { rest: listed };
+        let mark = reader.take_text()?.to_owned();
+        let (mut parts, mut paths, mut offset) = (Vec::new(), 0, 0);
+        while !reader.rest.is_empty() {
+            let part = PartEntry {
+                offset,
+                size: u32::from_le_bytes(reader.take_bytes()?),
+                paths: u32::from_le_bytes(reader.take_bytes()?),
+                sum: u32::from_le_bytes(reader.take_bytes()?),
+            };
+            offset += u64::from(part.size);
+            paths += part.paths as usize;
+            parts.push(part);
+        }
+        // A size that no file of ours has must not be allocated.
+        (offset <= MAX_CACHE_BYTES).then_some(())?;
+        Some((Self { mark, paths, parts }, body))
+    }
+
+    /// Returns each part of the bytes after the header; `None` for a damaged one.
+    fn split_parts<'b>(&self, body: &'b [u8]) -> impl Iterator<Item = Option<EncodedPart<'b>>> {
+        self.parts.iter().map(move |part| {
+            let from = usize::try_from(part.offset).ok()?;
+            let bytes = body.get(from..from + part.size as usize)?;
+            (crc32fast::hash(bytes) == part.sum).then_some(EncodedPart {
+                paths: part.paths,
+                bytes: Cow::Borrowed(bytes),
+            })
+        })
+    }
+}
+
+/// The encoded paths of a part.
+struct EncodedPart<'b> {
+    paths: u32,
+    bytes: Cow<'b, [u8]>,
+}
+
+/// Encodes paths and stamps in parts, little-endian, each path with its length.
+fn encode_parts(looks: &[ScannedPath]) -> Vec<EncodedPart<'static>> {
+    let encode = |part: &[ScannedPath]| {
+        let mut bytes = Vec::with_capacity(part.len() * 96);
+        for look in part {
+            push_text(&mut bytes, &look.path);
+            push_stamp(&mut bytes, look.stamp.as_ref());
+        }
+        EncodedPart {
+            paths: u32::try_from(part.len()).unwrap_or(u32::MAX),
+            bytes: Cow::Owned(bytes),
+        }
+    };
+    looks.chunks(PATHS_PER_PART).map(encode).collect()
+}
+
+/// Writes a cache file.
+fn write_cache(file: &Path, mark: &str, parts: &[EncodedPart<'_>]) {
+    let size_of = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let mut listed = Vec::new();
+    push_text(&mut listed, mark);
+    for part in parts {
+        listed.extend_from_slice(&size_of(&part.bytes).to_le_bytes());
+        listed.extend_from_slice(&part.paths.to_le_bytes());
+        // Written without a sync, so a power cut can leave any bytes; the checksums reject them.
+        listed.extend_from_slice(&crc32fast::hash(&part.bytes).to_le_bytes());
+    }
+    let sum = crc32fast::hash(&listed);
+    listed.extend_from_slice(&sum.to_le_bytes());
+    let body: usize = parts.iter().map(|part| part.bytes.len()).sum();
+    let mut bytes = Vec::with_capacity(FIXED_SIZE + listed.len() + body);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&0u32.to_le_bytes());
+    push_stamp(&mut bytes, None);
+    bytes.extend_from_slice(&size_of(&listed).to_le_bytes());
+    bytes.extend_from_slice(&listed);
+    for part in parts {
+        bytes.extend_from_slice(&part.bytes);
+    }
+    // Errors are ignored: without the cache the next command scans everything.
+    let _ = replace_file(file, &bytes, Durability::Atomic);
+}
+
+/// Appends a stamp, in the same number of bytes if it is missing.
+fn push_stamp(bytes: &mut Vec<u8>, stamp: Option<&FileStamp>) {
+    bytes.push(u8::from(stamp.is_some()));
+    let (size, modified, changed, inode) = stamp.map_or((0, 0, 0, 0), |stamp| {
+        (stamp.size, stamp.modified_ns, stamp.changed_ns, stamp.inode)
+    });
+    bytes.extend_from_slice(&size.to_le_bytes());
+    bytes.extend_from_slice(&modified.to_le_bytes());
+    bytes.extend_from_slice(&changed.to_le_bytes());
+    bytes.extend_from_slice(&inode.to_le_bytes());
 }
 
 /// Appends a length-prefixed string.
@@ -217,15 +426,6 @@ struct CacheReader<'b> {
 }
 
 impl<'b> CacheReader<'b> {
-    /// Verifies the checksum and the magic bytes.
-    fn verify_and_open(bytes: &'b [u8]) -> Option<Self> {
-        let (body, sum) = bytes.split_last_chunk::<4>()?;
-        (crc32fast::hash(body) == u32::from_le_bytes(*sum)).then_some(())?;
-        Some(Self {
-            rest: body.strip_prefix(MAGIC)?,
-        })
-    }
-
     fn take_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
@@ -241,14 +441,12 @@ impl<'b> CacheReader<'b> {
 
     fn take_stamp(&mut self) -> Option<Option<FileStamp>> {
         let [there] = self.take_bytes::<1>()?;
-        if there == 0 {
-            return Some(None);
-        }
-        Some(Some(FileStamp {
+        let stamp = FileStamp {
             size: u64::from_le_bytes(self.take_bytes()?),
             modified_ns: i64::from_le_bytes(self.take_bytes()?),
             changed_ns: i64::from_le_bytes(self.take_bytes()?),
             inode: u64::from_le_bytes(self.take_bytes()?),
-        }))
+        };
+        Some((there != 0).then_some(stamp))
     }
 }

@@ -8,8 +8,8 @@ use std::cell::{Cell, Ref, RefCell};
 use domain::file_writes::FileWrite;
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{
-    FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,
-    ScanCacheCheck,
+    CheckedPaths, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry,
+    FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
 use domain::stamp::Stamp;
 
@@ -292,7 +292,7 @@ impl PlanFiles for PlannedFiles<'_> {
 
     fn save_scan_cache(&self, _mark: &str) {}
 
-    fn check_scan_cache(&self, _most: usize) -> Option<ScanCacheCheck> {
+    fn check_scan_cache(&self, _extent: CheckedPaths, _most: usize) -> Option<ScanCacheCheck> {
         None
     }
 

@@ -21,7 +21,7 @@ use domain::ids::{NodeId, VersionHash};
 use domain::node::{Content, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
 use domain::ports::{
-    FileReadResult, FileStamp, FileStatResult, FolderEntryKind, PlanFiles, Snapshot,
+    CheckedPaths, FileReadResult, FileStamp, FileStatResult, FolderEntryKind, PlanFiles, Snapshot,
 };
 use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
 
@@ -41,6 +41,9 @@ pub(crate) enum ScanScope {
     Lineage(NodeId),
     /// The same, and the known files directly below it.
     Family(NodeId),
+    /// The next of all files in turn, for a hook, whose cost must not grow with the project. All
+    /// files if there are few, if git moved some, or if no scan of all is cached.
+    NextPart,
     /// All files; the scan cache may answer for those that did not change.
     Everything,
     /// All files, without the scan cache; every recorded node is returned.
@@ -48,6 +51,15 @@ pub(crate) enum ScanScope {
     /// All files, each read even if its stamp is unchanged.
     EverythingAnew,
 }
+
+impl ScanScope {
+    fn is_whole(self) -> bool {
+        !matches!(self, Self::Lineage(_) | Self::Family(_) | Self::NextPart)
+    }
+}
+
+/// Minimum number of paths that a hook checks: with two threads this takes one millisecond.
+const MIN_PATHS_PER_HOOK: usize = 1_024;
 
 /// The result of a scan.
 #[derive(Debug, Default)]
@@ -115,13 +127,14 @@ fn scan_and_inspect(
     next_node: NodeId,
     inspect: InspectText<'_>,
 ) -> Result<ScanResult, Failure> {
-    let is_whole = !matches!(scope, ScanScope::Lineage(_) | ScanScope::Family(_));
-    let decisions = find_decision_changes(ctx, state, is_whole)?;
-    // Decisions come with the texts they are about, so the other plans are scanned too.
-    let scope = if decisions.is_empty() || is_whole {
-        scope
-    } else {
-        ScanScope::Everything
+    let is_whole = scope.is_whole();
+    let decisions = find_decision_changes(ctx, state, is_whole || scope == ScanScope::NextPart)?;
+    let scope = match scope {
+        // Decisions come with the texts they are about, so the other plans are scanned too.
+        _ if !is_whole && !decisions.is_empty() => ScanScope::Everything,
+        // The overlay of a shared state shows all files.
+        ScanScope::NextPart if ctx.store.is_shared() => ScanScope::Everything,
+        scope => scope,
     };
     let mut scan = |scope| run_scan(ctx, state, scope, next_node, &mut *inspect);
     let (mut found, needs_more) = scan(scope)?;
@@ -163,6 +176,7 @@ fn run_scan(
         still_missing: Vec::new(),
         inspect,
     };
+    let mut is_whole = scope.is_whole();
     match scope {
         ScanScope::Lineage(id) | ScanScope::Family(id) => {
             surveyor.scan_lineage(id, matches!(scope, ScanScope::Family(_)))?;
@@ -171,10 +185,17 @@ fn run_scan(
             }
             surveyor.resolve_presence(false)?;
         }
-        ScanScope::Everything => surveyor.scan_changed()?,
+        ScanScope::NextPart => {
+            let extent = CheckedPaths::NextPart {
+                least: MIN_PATHS_PER_HOOK,
+                index: ctx.git.index_stamp(),
+            };
+            is_whole = surveyor.scan_changed(extent)?;
+        }
+        ScanScope::Everything => is_whole = surveyor.scan_changed(CheckedPaths::All)?,
         ScanScope::WholeTree | ScanScope::EverythingAnew => surveyor.scan_everything()?,
     }
-    surveyor.survey.is_whole = !matches!(scope, ScanScope::Lineage(_) | ScanScope::Family(_));
+    surveyor.survey.is_whole = is_whole;
     Ok((surveyor.survey, false))
 }
 

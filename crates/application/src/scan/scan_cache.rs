@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use domain::ids::{Digest32, NodeId, OperationId};
-use domain::ports::ScanCacheCheck;
+use domain::ports::{CheckedPaths, ScanCacheCheck};
 
 use super::{ScanResult, Scanner};
 use crate::failure::Failure;
@@ -21,11 +21,12 @@ const BASE_OPERATION_LIMIT: usize = 32;
 const FILES_PER_OPERATION: usize = 8;
 
 impl Scanner<'_, '_> {
-    /// Scans everything, at the lowest cost that finds every change.
-    pub(super) fn scan_changed(&mut self) -> Result<(), Failure> {
+    /// Scans everything, at the lowest cost that finds every change among `extent`. Returns whether
+    /// all files were compared.
+    pub(super) fn scan_changed(&mut self, extent: CheckedPaths) -> Result<bool, Failure> {
         let next_node = self.next_node;
-        if self.is_cache_valid()? {
-            return Ok(());
+        if let Some(is_whole) = self.check_cache(extent)? {
+            return Ok(is_whole);
         }
         // Starts over: the partial comparison above may have left sightings that the full scan
         // finds again.
@@ -47,25 +48,26 @@ impl Scanner<'_, '_> {
             self.files
                 .save_scan_cache(&self.cache_key(self.state.last_operation_id()?)?);
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Returns whether the cached scan is still valid and no node touched since differs from its
-    /// file.
-    fn is_cache_valid(&mut self) -> Result<bool, Failure> {
+    /// Returns whether all files were compared, if the cached scan is still valid and no node touched
+    /// since differs from its file; `None` otherwise.
+    fn check_cache(&mut self, extent: CheckedPaths) -> Result<Option<bool>, Failure> {
         let Some(ScanCacheCheck {
             mark,
-            looked,
+            known,
+            is_whole,
             changed,
-        }) = self.files.check_scan_cache(MAX_TOUCHED_NODES)
+        }) = self.files.check_scan_cache(extent, MAX_TOUCHED_NODES)
         else {
-            return Ok(false);
+            return Ok(None);
         };
         let Some(kept) = mark
             .split_once(' ')
             .and_then(|(head, _)| head.parse().ok().map(OperationId))
         else {
-            return Ok(false);
+            return Ok(None);
         };
         let head = self.state.last_operation_id()?;
         // A smaller head means a restored backup: the subtraction fails and the cache is ignored.
@@ -73,13 +75,13 @@ impl Scanner<'_, '_> {
             .0
             .checked_sub(kept.0)
             .and_then(|since| usize::try_from(since).ok());
-        let most = BASE_OPERATION_LIMIT + looked / FILES_PER_OPERATION;
+        let most = BASE_OPERATION_LIMIT + known / FILES_PER_OPERATION;
         let Some(since) = since.filter(|since| *since <= most) else {
-            return Ok(false);
+            return Ok(None);
         };
         // The number alone would match another history with as many operations.
         if self.cache_key(kept)? != mark {
-            return Ok(false);
+            return Ok(None);
         }
         let mut touched: BTreeSet<NodeId> = BTreeSet::new();
         if since > 0 {
@@ -91,12 +93,12 @@ impl Scanner<'_, '_> {
             );
         }
         if touched.len() > MAX_TOUCHED_NODES {
-            return Ok(false);
+            return Ok(None);
         }
         for id in touched {
             match self.state.load_node(id)? {
                 // Its file may still exist; it would then be a new node.
-                None => return Ok(false),
+                None => return Ok(None),
                 Some(node) if node.profile == domain::trail::PROFILE => {}
                 Some(_) => self.scan_lineage(id, false)?,
             }
@@ -108,7 +110,7 @@ impl Scanner<'_, '_> {
         if holds && changed.is_empty() && since > BASE_OPERATION_LIMIT {
             self.files.save_scan_cache(&self.cache_key(head)?);
         }
-        Ok(holds)
+        Ok(holds.then_some(is_whole))
     }
 
     /// Returns the cache key: everything but the files that a scan at `head` depends on.

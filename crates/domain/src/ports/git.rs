@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ports::StoreFault;
+use crate::ports::{FileStamp, StoreFault};
 
 /// The commit HEAD points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +145,12 @@ pub trait Git {
     /// Returns the checked-out branch; `None` without a repository or with a detached HEAD. Reads
     /// files only.
     fn current_branch(&self) -> Option<String>;
+
+    /// Returns the stat data of git's index, which every git command that brings or takes files
+    /// rewrites.
+    fn index_stamp(&self) -> Option<FileStamp> {
+        None
+    }
 
     /// Returns the branch or commit that the last move of HEAD left, if that was a checkout. Reads
     /// files only.

@@ -28,8 +28,8 @@ pub use git::{
 };
 pub use offline_conflicts::{OfflineConflict, OfflineConflicts};
 pub use plan_files::{
-    FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,
-    ScanCacheCheck,
+    CheckedPaths, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry,
+    FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
 pub use repository_changes::RepositoryChanges;
 pub use signature_tool::{NoSignatures, SignatureTool, SigningFault};

@@ -73,13 +73,27 @@ pub enum FileFault {
     },
 }
 
+/// The paths of the scan cache that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckedPaths {
+    All,
+    /// At least this many, in turn: those after the last check's. All of them if there are not more,
+    /// or if git's index is another one than when all were last compared.
+    NextPart {
+        least: usize,
+        index: Option<FileStamp>,
+    },
+}
+
 /// Result of comparing the scan cache with the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanCacheCheck {
     /// The mark the cache was saved under.
     pub mark: String,
-    /// Number of paths compared.
-    pub looked: usize,
+    /// Number of paths in the cache.
+    pub known: usize,
+    /// Whether all of them were compared.
+    pub is_whole: bool,
     /// Changed paths; folders end with a slash.
     pub changed: Vec<String>,
 }
@@ -114,13 +128,14 @@ pub trait PlanFiles {
         let _ = mark;
     }
 
-    /// Compares the scan cache with the files, and returns its mark and the changed paths.
+    /// Compares the scan cache or a part of it with the files, and returns its mark and the changed
+    /// paths.
     ///
     /// `None` if there is no cache, or if more than `most` paths changed: a full scan is then as
     /// cheap.
-    fn check_scan_cache(&self, most: usize) -> Option<ScanCacheCheck> {
+    fn check_scan_cache(&self, extent: CheckedPaths, most: usize) -> Option<ScanCacheCheck> {
         // No cache: the caller scans everything.
-        let _ = most;
+        let _ = (extent, most);
         None
     }
 

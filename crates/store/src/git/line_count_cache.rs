@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use domain::ports::{ChangedLines, FileStamp, GitHead, StoreFault};
+use domain::ports::{ChangedLines, CheckedPaths, FileStamp, GitHead, StoreFault};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +130,8 @@ pub(super) fn look_up_cached_counts(
 ) -> Result<CacheLookup, StoreFault> {
     let not = || Ok(CacheLookup::Not { unlike: Vec::new() });
     let root = open_folder(&place.project)?;
-    let Some(looked) = Noted::default().find_changes(&cache_path(place), &root, 0, stat_path)
+    let Some(looked) =
+        Noted::default().find_changes(&cache_path(place), &root, CheckedPaths::All, 0, stat_path)
     else {
         return not();
     };

@@ -29,9 +29,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use domain::ports::{
-    ChangedLines, CommitHistory, Git, GitHead, HeadMove, NamedCommit, OpenBranch, StoreFault,
-    TrackedState,
+    ChangedLines, CommitHistory, FileStamp, Git, GitHead, HeadMove, NamedCommit, OpenBranch,
+    StoreFault, TrackedState,
 };
+
+use crate::plan_files::file_stamp;
 
 pub use changes::GitChanges;
 pub use decision_folder::DiskDecisions;
@@ -106,6 +108,12 @@ impl Git for DiskGit {
 
     fn current_branch(&self) -> Option<String> {
         head::read_branch_name(&*self.find_repository().ok()??)
+    }
+
+    fn index_stamp(&self) -> Option<FileStamp> {
+        let place = self.find_repository().ok()??;
+        let stat = rustix::fs::stat(place.own.join("index")).ok()?;
+        Some(file_stamp(&stat))
     }
 
     fn branch_left_last(&self) -> Option<String> {
