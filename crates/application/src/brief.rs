@@ -4,7 +4,9 @@
 //! applies the size limit of the host.
 
 use domain::briefing::compositor::estimate_tokens;
-use domain::briefing::{self, Attention, Briefing, BriefingLine, LevelSummary, TextBudget};
+use domain::briefing::{
+    self, Attention, Briefing, BriefingLine, LevelSummary, MAX_LISTED_ITEMS, TextBudget,
+};
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -17,9 +19,10 @@ use serde::Serialize;
 use crate::comment::load_open_comments;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::live_sessions::LiveSessionView;
-use crate::observe::{load_plan_tree, observe_plans};
-use crate::project_status::{ProjectStatus, summarise_status};
+use crate::live_sessions::{LiveSessionView, list_other_sessions};
+use crate::observe::observe_plans;
+use crate::plan_summary::{PlanSummary, StoredSummary};
+use crate::project_status::Attention as Waiting;
 use crate::sessions::gather_trail_briefing;
 use crate::work_briefing::gather_work_briefing;
 
@@ -69,35 +72,35 @@ pub fn compose_explained_briefing(
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
     let (state, tree) = observe_plans(ctx)?;
-    explain_briefing_on(ctx, &*state, &tree, request)
+    let summary = PlanSummary::of_tree(ctx, &tree);
+    explain_briefing_on(ctx, &*state, &summary, Some(&tree), request)
 }
 
-/// Composes a briefing of a snapshot; `tree` are its nodes outside the trail, if they are loaded.
+/// Composes a briefing of a snapshot. Returns it with the summary of the plans, to be stored where a
+/// transaction is open.
 pub(crate) fn compose_briefing_on(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    tree: Option<&Tree>,
     faults: Option<&str>,
-) -> Result<String, Failure> {
+) -> Result<(String, StoredSummary), Failure> {
     let request = BriefRequest {
         faults,
         budget: None,
     };
-    let outcome = match tree {
-        Some(tree) => explain_briefing_on(ctx, state, tree, request)?,
-        None => explain_briefing_on(ctx, state, &load_plan_tree(state)?, request)?,
-    };
-    Ok(outcome.text)
+    let stored = StoredSummary::load_current(ctx, state)?;
+    let outcome = explain_briefing_on(ctx, state, &stored.summary, None, request)?;
+    Ok((outcome.text, stored))
 }
 
+/// Composes a briefing of a snapshot; `tree` are its plans, if they are loaded.
 fn explain_briefing_on(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    tree: &Tree,
+    summary: &PlanSummary,
+    tree: Option<&Tree>,
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
-    let status = summarise_status(ctx, state, tree, &tree.all_preorder(), usize::MAX)?;
-    let work = gather_work_briefing(ctx, state, tree)?;
+    let work = gather_work_briefing(ctx, state, summary, tree)?;
     let trail = match trail::has_trail_profile(ctx.profiles) {
         true => Some(gather_trail_briefing(ctx, state)?),
         false => None,
@@ -107,17 +110,15 @@ fn explain_briefing_on(
         .iter()
         .map(|profile| profile.render_hierarchy())
         .collect();
-    let levels = summarise_levels(ctx, &status);
-    let attention = status
-        .attention
-        .iter()
-        .map(|one| Attention {
-            path: &one.path,
-            status: one.status,
-            reason: one.reason.as_deref(),
-            next_step: &one.next_step,
-        })
-        .collect();
+    let describe = |waiting| PlanSummary::describe_waiting(ctx, state, waiting, MAX_LISTED_ITEMS);
+    let (urgent, drafts) = (describe(&summary.urgent)?, describe(&summary.drafts)?);
+    let render = |one: &Waiting| Attention {
+        path: one.path.clone(),
+        status: one.status,
+        reason: one.reason.clone(),
+        next_step: one.next_step.clone(),
+    };
+    let other_sessions = list_other_sessions(ctx, state)?;
     let budget = briefing_budget(ctx, request.budget);
     // Comments are for the agent: a person who writes one expects it to be read at the next start,
     // without another command.
@@ -129,13 +130,15 @@ fn explain_briefing_on(
     let untrusted = describe_untrusted(ctx);
     let briefing = Briefing {
         hierarchies,
-        levels,
+        levels: summarise_levels(ctx, summary),
         rules: briefing::collect_rules(ctx.profiles, ctx.policy),
         work,
-        attention,
+        urgent: urgent.iter().map(render).collect(),
+        urgent_total: summary.urgent.total,
+        drafts: drafts.iter().map(render).collect(),
+        draft_total: summary.drafts.total,
         comments,
-        other_sessions: status
-            .other_sessions
+        other_sessions: other_sessions
             .iter()
             .map(LiveSessionView::render_line)
             .collect(),
@@ -161,28 +164,26 @@ fn explain_briefing_on(
     })
 }
 
-/// Returns the plans per level, trails left out: their position has lines of its own.
-fn summarise_levels<'s>(ctx: &Context<'_>, status: &'s ProjectStatus) -> Vec<LevelSummary<'s>> {
-    let profile_of = |level: &str| {
-        ctx.profiles
-            .iter()
-            .find(|profile| profile.find_level(level).is_some())
-    };
+/// Returns the plans per level, in the order of the profiles. Trails are left out: their position has
+/// lines of its own.
+fn summarise_levels<'s>(ctx: &Context<'s>, summary: &PlanSummary) -> Vec<LevelSummary<'s>> {
     let mut levels = Vec::new();
-    for counts in &status.levels {
-        let Some(profile) = profile_of(&counts.level).filter(|it| it.name != trail::PROFILE) else {
-            continue;
-        };
-        let (settled, settled_word) = match profile.approval {
-            ApprovalNeed::Required => (counts.status_counts.approved, "approved"),
-            ApprovalNeed::Optional => (counts.completed, "complete"),
-        };
-        levels.push(LevelSummary {
-            level: &counts.level,
-            plans: counts.status_counts.total(),
-            settled,
-            settled_word,
-        });
+    for profile in ctx.profiles.iter().filter(|it| it.name != trail::PROFILE) {
+        for level in &profile.levels {
+            let Some(count) = summary.level(&level.name) else {
+                continue;
+            };
+            let (settled, settled_word) = match profile.approval {
+                ApprovalNeed::Required => (count.by_status.approved, "approved"),
+                ApprovalNeed::Optional => (count.completed, "complete"),
+            };
+            levels.push(LevelSummary {
+                level: &level.name,
+                plans: count.by_status.total(),
+                settled,
+                settled_word,
+            });
+        }
     }
     levels
 }

@@ -16,6 +16,7 @@ mod locate;
 mod observe;
 mod overlay;
 mod plan_backup;
+mod plan_summary;
 mod precise_cascade;
 mod presence_facts;
 mod scan;

@@ -68,6 +68,46 @@ pub struct Attention {
     pub next_step: String,
 }
 
+impl Attention {
+    /// Describes a node that needs a decision.
+    pub(crate) fn describe(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        tree: &Tree,
+        node: &Node,
+    ) -> Result<Self, Failure> {
+        let path = tree.alias_path(node);
+        let next_step = match node.status() {
+            Status::Invalid => format!("tl why {path}"),
+            Status::RequiresRevalidation => format!("tl revalidate {path}"),
+            Status::Draft | Status::Approved => {
+                approval_next_step(&path, ctx.policy.approval, &ctx.actor)
+            }
+        };
+        Ok(Self {
+            path,
+            status: node.status(),
+            reason: match describe_cause(state, node)? {
+                None if node.status() == Status::Draft => {
+                    describe_unsigned_approval(ctx, state, node)?
+                }
+                cause => cause,
+            },
+            next_step,
+        })
+    }
+
+    /// Returns the place of a status in the list: the most urgent is 0.
+    pub(crate) fn rank(status: Status) -> u8 {
+        match status {
+            Status::Invalid => 0,
+            Status::RequiresRevalidation => 1,
+            Status::Draft => 2,
+            Status::Approved => 3,
+        }
+    }
+}
+
 /// A plan with the id of another one, and the command that changes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DuplicateView {
@@ -151,35 +191,12 @@ pub(crate) fn summarise_status(
         }
     }
     // A stable sort: within a status the order of the tree remains, parents before children.
-    waiting.sort_by_key(|node| match node.status() {
-        Status::Invalid => 0,
-        Status::RequiresRevalidation => 1,
-        Status::Draft => 2,
-        Status::Approved => 3,
-    });
+    waiting.sort_by_key(|node| Attention::rank(node.status()));
     let attention_total = waiting.len();
     let mut attention = Vec::with_capacity(attention_total.min(most));
     // Reasons and paths are built for the listed nodes only; each reason may read another node.
     for node in waiting.into_iter().take(most) {
-        let path = tree.alias_path(node);
-        let next_step = match node.status() {
-            Status::Invalid => format!("tl why {path}"),
-            Status::RequiresRevalidation => format!("tl revalidate {path}"),
-            Status::Draft | Status::Approved => {
-                approval_next_step(&path, ctx.policy.approval, &ctx.actor)
-            }
-        };
-        attention.push(Attention {
-            path,
-            status: node.status(),
-            reason: match describe_cause(state, node)? {
-                None if node.status() == Status::Draft => {
-                    describe_unsigned_approval(ctx, state, node)?
-                }
-                cause => cause,
-            },
-            next_step,
-        });
+        attention.push(Attention::describe(ctx, state, tree, node)?);
     }
     let newest = state.operation_heads(None, 1)?.pop();
     let last_operation = newest
@@ -208,7 +225,7 @@ pub(crate) fn summarise_status(
 }
 
 /// Whether a node waits for a decision that can be made now.
-fn needs_decision(ctx: &Context<'_>, tree: &Tree, node: &Node) -> bool {
+pub(crate) fn needs_decision(ctx: &Context<'_>, tree: &Tree, node: &Node) -> bool {
     let parent_ok = tree
         .parent_of(node)
         .is_none_or(|parent| parent.status() == Status::Approved);

@@ -10,7 +10,7 @@ use domain::operation::{Channel, OperationHead, Verb};
 use domain::ports::{Snapshot, StoreFault};
 use domain::time::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::locate::{load_node, load_node_path, load_parent};
 
@@ -173,7 +173,7 @@ pub struct TreeView {
 }
 
 /// Number of nodes per status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema, Deserialize)]
 pub struct StatusCounts {
     pub draft: usize,
     pub approved: usize,
@@ -191,6 +191,17 @@ impl StatusCounts {
             Status::RequiresRevalidation => self.requires_revalidation += 1,
             Status::Invalid => self.invalid += 1,
         }
+    }
+
+    /// Counts one node less.
+    pub(crate) fn remove_status(&mut self, status: Status) {
+        let count = match status {
+            Status::Draft => &mut self.draft,
+            Status::Approved => &mut self.approved,
+            Status::RequiresRevalidation => &mut self.requires_revalidation,
+            Status::Invalid => &mut self.invalid,
+        };
+        *count = count.saturating_sub(1);
     }
 
     /// Returns the number of nodes of any status.

@@ -9,16 +9,23 @@ use domain::work::uncommitted::Uncommitted;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::next_work::list_ready;
+use crate::observe::load_plan_tree;
+use crate::plan_summary::PlanSummary;
 use crate::session_position::{SessionPosition, Ticket, load_position};
 use crate::uncommitted::count_uncommitted;
 use crate::where_am_i::render_status_line;
 use domain::tree::Tree;
 
-/// Returns the work's part of a briefing; `None` in a project without tickets.
+/// Maximum number of plans that are read to name the ready ones; with more, `tl next` does.
+const MAX_LOADED_PLANS: usize = 500;
+
+/// Returns the work's part of a briefing; `None` in a project without tickets. `tree` are the plans,
+/// if they are loaded.
 pub(crate) fn gather_work_briefing(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    tree: &Tree,
+    summary: &PlanSummary,
+    tree: Option<&Tree>,
 ) -> Result<Option<WorkBriefing>, Failure> {
     if !ctx
         .profiles
@@ -30,7 +37,7 @@ pub(crate) fn gather_work_briefing(
     let place = load_position(ctx, state)?;
     let (uncommitted, _) = count_uncommitted(ctx, state);
     if place.stack.is_empty() && place.absent.is_none() {
-        return nowhere(ctx, state, tree, uncommitted).map(Some);
+        return nowhere(ctx, state, summary, tree, uncommitted).map(Some);
     }
     let ticket = place.ticket.as_ref();
     Ok(Some(WorkBriefing {
@@ -53,25 +60,40 @@ pub(crate) fn gather_work_briefing(
 fn nowhere(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    tree: &Tree,
+    summary: &PlanSummary,
+    tree: Option<&Tree>,
     uncommitted: Option<Uncommitted>,
 ) -> Result<WorkBriefing, Failure> {
-    let has_phases = |level: &str| {
-        ctx.profiles.iter().any(|profile| {
-            !profile.work_phases.is_empty()
-                && profile
-                    .levels
-                    .first()
-                    .is_some_and(|first| first.name == level)
-        })
+    let levels: Vec<&str> = ctx
+        .profiles
+        .iter()
+        .filter(|profile| !profile.work_phases.is_empty())
+        .filter_map(|profile| Some(profile.levels.first()?.name.as_str()))
+        .collect();
+    let loaded;
+    let tree = match tree {
+        Some(tree) => Some(tree),
+        None if summary.total() <= MAX_LOADED_PLANS => {
+            loaded = load_plan_tree(state)?;
+            Some(&loaded)
+        }
+        None => None,
     };
-    let ready = list_ready(ctx, state, tree)?.ready;
+    let ready = match tree {
+        Some(tree) => list_ready(ctx, state, tree)?.ready,
+        None => Vec::new(),
+    };
+    let open = |level: &&str| {
+        let count = summary.level(level)?;
+        Some(count.by_status.total() - count.completed)
+    };
     Ok(WorkBriefing {
         ready: ready
             .into_iter()
-            .filter(|one| has_phases(&one.entity_type))
+            .filter(|one| levels.contains(&one.entity_type.as_str()))
             .map(|one| (one.path, one.title.unwrap_or_default()))
             .collect(),
+        open_tickets: levels.iter().filter_map(open).sum(),
         uncovered: uncommitted.map(|found| (found.files, ctx.git.current_branch())),
         ..WorkBriefing::default()
     })

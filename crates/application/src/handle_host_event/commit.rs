@@ -6,7 +6,6 @@ use domain::host_event::HostEvent;
 use domain::ports::{NodeKey, Snapshot, StoreFault, Transaction};
 use domain::session_state::{NOTE_KEY_PREFIX, RETENTION_MS, SessionState};
 use domain::time::Timestamp;
-use domain::tree::Tree;
 
 use super::gather::override_key;
 use super::{EventContext, EventOutcome, host_sessions};
@@ -14,14 +13,13 @@ use crate::context::{Context, Notice};
 use crate::coordination::record_activity;
 use crate::failure::Failure;
 use crate::observe::{Observed, observe_snapshot, observe_within_from};
+use crate::plan_summary::StoredSummary;
 use crate::scan::ScanScope;
 use crate::session_state::{load_event_state, store_session_state};
 
 /// What an event is decided on.
 pub(super) struct Gathered<'g> {
     pub(super) state: &'g dyn Snapshot,
-    /// The tree of plans, if the scan has loaded it.
-    pub(super) tree: Option<&'g Tree>,
     pub(super) session: SessionState,
     /// What the scan noticed.
     pub(super) notices: &'g [Notice],
@@ -39,6 +37,8 @@ pub(super) struct Decision {
     /// Whether the answer may be given if the session's state cannot be stored: then a text is given
     /// again.
     pub(super) may_be_lost: bool,
+    /// The summary of the plans that a briefing was composed of.
+    pub(super) summary: Option<StoredSummary>,
     /// Whether the notes of sessions that never ended are to be deleted.
     pub(super) expires_notes: bool,
 }
@@ -57,32 +57,31 @@ pub(super) fn decide_and_commit(
 ) -> Result<EventOutcome, Failure> {
     let state = ctx.store.begin_read()?;
     let scopes = scopes(&*state)?;
-    let (state, tree, is_overlay) = match observe_snapshot(ctx, state, &scopes)? {
+    let (state, is_overlay) = match observe_snapshot(ctx, state, &scopes)? {
         Observed::Current {
-            state,
-            tree,
-            is_overlay,
-        } => (state, tree, is_overlay),
+            state, is_overlay, ..
+        } => (state, is_overlay),
         Observed::Changed { seen } => {
             let mut tx = ctx.store.begin_write()?;
             let mut seen = Some(*seen).filter(|_| scopes.len() == 1);
             for scope in scopes {
                 let scope = match scope {
-                    // Only the nodes that changed are needed to record them.
-                    ScanScope::WholeTree => ScanScope::Everything,
+                    // Only the nodes that changed are needed to record them; the next part would be
+                    // another one.
+                    ScanScope::WholeTree | ScanScope::NextPart => ScanScope::Everything,
                     scope => scope,
                 };
                 observe_within_from(ctx, &mut *tx, scope, seen.take())?;
             }
             let notices = ctx.take_notices();
             let before = load_event_state(&*tx, event)?;
-            let decision = decide_on(&*tx, None, &before, &notices, &decide)?;
+            let decision = decide_on(&*tx, &before, &notices, &decide)?;
             return commit_decision(ctx, event, surroundings, tx, &before, decision);
         }
     };
     let notices = ctx.take_notices();
     let before = load_event_state(&*state, event)?;
-    let decision = decide_on(&*state, tree.as_ref(), &before, &notices, &decide)?;
+    let decision = decide_on(&*state, &before, &notices, &decide)?;
     let registers = host_sessions::needs_registration(&*state, event, surroundings.host_process)?;
     let has_changes = decision.session != before
         || !decision.used.is_empty()
@@ -105,7 +104,7 @@ pub(super) fn decide_and_commit(
             true => decision,
             // The texts of this working copy are not in the transaction: the caller retries.
             false if is_overlay => return Err(StoreFault::Conflict.into()),
-            false => decide_on(&*tx, None, &now, &notices, &decide)?,
+            false => decide_on(&*tx, &now, &notices, &decide)?,
         };
         commit_decision(ctx, event, surroundings, tx, &now, decision)
     };
@@ -118,14 +117,12 @@ pub(super) fn decide_and_commit(
 
 fn decide_on(
     state: &dyn Snapshot,
-    tree: Option<&Tree>,
     session: &SessionState,
     notices: &[Notice],
     decide: impl Fn(Gathered<'_>) -> Result<Decision, Failure>,
 ) -> Result<Decision, Failure> {
     decide(Gathered {
         state,
-        tree,
         session: session.clone(),
         notices,
     })
@@ -147,6 +144,9 @@ pub(super) fn commit_decision(
         tx.save_note(&override_key(fired), None, ctx.clock.now())?;
     }
     host_sessions::register_session(ctx, &mut *tx, event, surroundings.host_process)?;
+    if let Some(summary) = &decision.summary {
+        summary.save(ctx, &mut *tx)?;
+    }
     if decision.expires_notes {
         let long_ago = ctx.clock.now().as_millis() - RETENTION_MS;
         tx.delete_notes_before(NOTE_KEY_PREFIX, Timestamp::from_millis(long_ago))?;

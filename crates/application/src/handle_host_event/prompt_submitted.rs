@@ -42,7 +42,7 @@ pub(super) fn handle_prompt(
         }
         Some(TypedCommand::Plan { .. }) | None => CommandAnswer::default(),
     };
-    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::Everything]);
+    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
         decide_prompt(ctx, prompt, surroundings, &answer, gathered)
     })
@@ -79,6 +79,7 @@ fn decide_prompt(
     conversation.given.extend(answer.given);
     let noticed = plan_messages::render_notices(gathered.notices);
     let mut outcome = answer.outcome.clone();
+    let mut summary = None;
     if outcome.reply.block.is_some() {
         // A blocked prompt does not reach the model, so its notices wait for the next one.
         conversation.untold.extend(noticed);
@@ -99,7 +100,9 @@ fn decide_prompt(
         told.extend(outcome.reply.context.take());
         told.extend(offer_named_ticket(ctx, gathered.state, prompt)?);
         if std::mem::take(&mut conversation.owed_a_briefing) {
-            told.push(compose_briefing_on(ctx, gathered.state, None, None)?);
+            let (text, stored) = compose_briefing_on(ctx, gathered.state, None)?;
+            told.push(text);
+            summary = Some(stored);
         }
         conversation.briefed_this_turn = false;
         conversation.answered = answered;
@@ -112,6 +115,7 @@ fn decide_prompt(
         outcome,
         session,
         presence: Some(load_focus_key(ctx, gathered.state)?),
+        summary,
         ..Decision::default()
     })
 }

@@ -30,7 +30,7 @@ pub(super) fn handle_start(
 ) -> Result<EventOutcome, Failure> {
     // A start takes its time anyway: the part of the mirror that earlier hooks deferred is written.
     ctx.store.finish_mirror();
-    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::WholeTree]);
+    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
         decide_start(ctx, event, source, surroundings, gathered)
     })
@@ -47,9 +47,12 @@ fn decide_start(
     // Where the host puts it before the prompt, the briefing comes with the prompt itself.
     let is_deferred = !event.host.keeps_start_context_apart();
     let faults = surroundings.faults.filter(|_| !is_deferred);
-    let text = match is_deferred {
-        true => None,
-        false => Some(compose_briefing_on(ctx, state, gathered.tree, faults)?),
+    let (text, summary) = match is_deferred {
+        true => (None, None),
+        false => {
+            let (text, summary) = compose_briefing_on(ctx, state, faults)?;
+            (Some(text), Some(summary))
+        }
     };
     let mut session = gathered.session;
     let conversation = &mut session.conversation;
@@ -77,6 +80,7 @@ fn decide_start(
         },
         session,
         presence: Some(load_focus_key(ctx, state)?),
+        summary,
         expires_notes: true,
         ..Decision::default()
     })
@@ -102,7 +106,7 @@ pub(super) fn handle_compacting(
     };
     let own_text = match is_shared {
         true => None,
-        false => Some(compose_briefing_on(ctx, &*tx, None, None)?),
+        false => Some(compose_briefing_on(ctx, &*tx, None)?.0),
     };
     forget_conversation(ctx, &mut *tx, event)?;
     planned.commit_and_write(ctx, tx)?;
@@ -151,7 +155,7 @@ pub(super) fn handle_stop(
     // The second question of the same stop: blocking again would keep the agent from ever stopping.
     let follows_up =
         event.host.needs_stop_follow_up() && !again && gates::has_work_gates(ctx.profiles);
-    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::Everything]);
+    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
         let noticed = plan_messages::render_notices(gathered.notices);
         let mut decision = match follows_up {

@@ -15,8 +15,8 @@ use crate::brief::compose_briefing_on;
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
-use crate::observe::{observe_then_read, observe_within};
-use crate::scan::{ScanScope, scan_plan_files};
+use crate::observe::{observe_then_read, observe_within, observe_within_from};
+use crate::scan::{EarlierScan, FIRST_PLACEHOLDER_ID, ScanScope, scan_plan_files};
 use crate::session_state::{load_event_state, store_session_state};
 use crate::working_copy::is_state_shared;
 
@@ -43,8 +43,12 @@ pub(super) fn handle_tool_finished(
         surroundings,
     };
     // The usual end of a hook: no write lock, no note.
-    if !finished.has_to_be_recorded(ctx) && !finished.has_news(ctx)? {
-        return Ok(EventOutcome::default());
+    let mut seen = None;
+    if !finished.has_to_be_recorded(ctx) {
+        match finished.find_news(ctx)? {
+            Some(news) => seen = news,
+            None => return Ok(EventOutcome::default()),
+        }
     }
     if ctx.store.is_shared() {
         return finished.finish_on_overlay(ctx);
@@ -55,15 +59,18 @@ pub(super) fn handle_tool_finished(
         return finished.finish_on_overlay(ctx);
     }
     let mut operations: Vec<OperationId> = Vec::new();
+    for plan in surroundings.plans {
+        let scope = scan_scope_of(&*tx, plan)?;
+        operations.extend(observe_within(ctx, &mut *tx, scope)?);
+    }
     if call.may_change_anything() {
-        // A shell command may have changed any plan. Where files are named, their lineage is
-        // enough.
-        operations.extend(observe_within(ctx, &mut *tx, ScanScope::Everything)?);
-    } else {
-        for plan in surroundings.plans {
-            let scope = scan_scope_of(&*tx, plan)?;
-            operations.extend(observe_within(ctx, &mut *tx, scope)?);
-        }
+        // A shell command may also have changed plans that it does not name.
+        let scope = match seen {
+            // Should the scan not hold any more, the next part would be another one.
+            Some(_) => ScanScope::Everything,
+            None => ScanScope::NextPart,
+        };
+        operations.extend(observe_within_from(ctx, &mut *tx, scope, seen)?);
     }
     let before = load_event_state(&*tx, event)?;
     let mut session = before.clone();
@@ -89,27 +96,33 @@ impl FinishedCall<'_> {
         !self.surroundings.plans.is_empty() || self.is_counted(ctx) || self.is_work(ctx)
     }
 
-    /// Whether a plan changed that the call does not name, or a briefing lost in a compaction is due.
-    fn has_news(&self, ctx: &Context<'_>) -> Result<bool, Failure> {
+    /// Returns whether a plan changed that the call does not name, with the scan that found it, or a
+    /// briefing lost in a compaction is due; `None` if neither.
+    fn find_news(&self, ctx: &Context<'_>) -> Result<Option<Option<EarlierScan>>, Failure> {
         let anything = self.call.may_change_anything();
         // Read-only commands deliver a briefing too; the other calls need not open the state for it.
         let may_be_owed =
             self.call.command.is_some() && !self.event.host.restarts_after_compaction();
         if !anything && !may_be_owed {
-            return Ok(false);
+            return Ok(None);
         }
         let state = ctx.store.begin_read()?;
         if load_event_state(&*state, self.event)?
             .conversation
             .owed_a_briefing
         {
-            return Ok(true);
+            return Ok(Some(None));
         }
-        // Without the write lock. The result is thrown away, so any node number that no real node
-        // has will do.
-        let placeholder = NodeId(u32::MAX / 2);
-        Ok(anything
-            && !scan_plan_files(ctx, &*state, ScanScope::Everything, placeholder)?.is_unchanged())
+        if !anything {
+            return Ok(None);
+        }
+        // Without the write lock.
+        let seen = scan_plan_files(ctx, &*state, ScanScope::NextPart, FIRST_PLACEHOLDER_ID)?;
+        if seen.is_unchanged() {
+            seen.decisions.remember(ctx);
+            return Ok(None);
+        }
+        Ok(Some(Some(EarlierScan::new(&*state, seen)?)))
     }
 
     /// The same on a state that other working copies share: the changes are laid over it for these
@@ -157,7 +170,7 @@ impl FinishedCall<'_> {
         Ok(Messages {
             plans: news.into_iter().chain(parents).collect(),
             briefing: match is_owed {
-                true => Some(compose_briefing_on(ctx, state, None, None)?),
+                true => Some(compose_briefing_on(ctx, state, None)?.0),
                 false => None,
             },
         })

@@ -27,8 +27,12 @@ pub struct Briefing<'a> {
     pub rules: Vec<String>,
     /// The work on tickets, in a project that has them.
     pub work: Option<WorkBriefing>,
-    /// Plans that need attention, the most urgent first.
-    pub attention: Vec<Attention<'a>>,
+    /// Invalid and stale plans, the most urgent first; not all of them.
+    pub urgent: Vec<Attention>,
+    pub urgent_total: usize,
+    /// Drafts that can be approved now; not all of them.
+    pub drafts: Vec<Attention>,
+    pub draft_total: usize,
     /// Open comments on plans: path, author, text.
     pub comments: Vec<(&'a str, String, &'a str)>,
     /// Other live sessions, one line each: where they are and what they hold.
@@ -53,11 +57,11 @@ pub struct LevelSummary<'a> {
 
 /// A plan that needs attention.
 #[derive(Clone, Debug)]
-pub struct Attention<'a> {
-    pub path: &'a str,
+pub struct Attention {
+    pub path: String,
     pub status: Status,
-    pub reason: Option<&'a str>,
-    pub next_step: &'a str,
+    pub reason: Option<String>,
+    pub next_step: String,
 }
 
 /// First words of every briefing. A conversation that no longer contains them has lost its
@@ -65,7 +69,7 @@ pub struct Attention<'a> {
 pub const BRIEFING_OPENING: &str = "Throughline briefing:";
 
 /// Maximum number of plans, and of comments, that are listed; further plans are only counted.
-const MAX_LISTED_ITEMS: usize = 8;
+pub const MAX_LISTED_ITEMS: usize = 8;
 /// Maximum number of drafts that are named.
 const MAX_LISTED_DRAFTS: usize = 3;
 /// Maximum number of other sessions that are listed.
@@ -157,42 +161,40 @@ fn other_session_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
 fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     let line =
         |text: String| BriefingLine::new("plans", LineSeverity::High, "it needs attention", text);
-    let (drafts, urgent): (Vec<&Attention<'_>>, Vec<&Attention<'_>>) = briefing
-        .attention
-        .iter()
-        .partition(|one| one.status == Status::Draft);
-    let mut lines: Vec<BriefingLine> = urgent
+    let mut lines: Vec<BriefingLine> = briefing
+        .urgent
         .iter()
         .take(MAX_LISTED_ITEMS)
         .map(|one| {
             let reason = one
                 .reason
+                .as_ref()
                 .map(|reason| format!(" ({})", clean_line(reason)))
                 .unwrap_or_default();
-            let (path, status, next_step) = (one.path, one.status, one.next_step);
+            let (path, status, next_step) = (&one.path, one.status, &one.next_step);
             line(format!("- {path} is {status}{reason}. Next: {next_step}"))
         })
         .collect();
-    if urgent.len() > MAX_LISTED_ITEMS {
-        let more = urgent.len() - MAX_LISTED_ITEMS;
+    if briefing.urgent_total > lines.len() {
+        let more = briefing.urgent_total - lines.len();
         lines.push(line(format!("- and {more} more: tl status")));
     }
-    match drafts.as_slice() {
+    match briefing.drafts.as_slice() {
         [] => {}
-        [one] => lines.push(line(format!(
+        [one] if briefing.draft_total == 1 => lines.push(line(format!(
             "- {} is draft. Next: {}",
             one.path, one.next_step
         ))),
         [first, ..] => {
-            let listed = drafts.iter().take(MAX_LISTED_DRAFTS);
-            let names: Vec<&str> = listed.map(|one| one.path).collect();
-            let more = match drafts.len().saturating_sub(MAX_LISTED_DRAFTS) {
+            let listed = briefing.drafts.iter().take(MAX_LISTED_DRAFTS);
+            let names: Vec<&str> = listed.map(|one| one.path.as_str()).collect();
+            let more = match briefing.draft_total.saturating_sub(names.len()) {
                 0 => String::new(),
                 more => format!(" and {more} more (tl status)"),
             };
             lines.push(line(format!(
                 "- {} drafts wait for approval: {}{more}. Next: {}",
-                drafts.len(),
+                briefing.draft_total,
                 names.join(", "),
                 first.next_step
             )));

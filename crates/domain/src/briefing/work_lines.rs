@@ -19,6 +19,8 @@ pub struct WorkBriefing {
     pub open_gate: Option<(String, String)>,
     /// Id and title of tickets that can be worked on, if the session is nowhere.
     pub ready: Vec<(String, String)>,
+    /// Number of tickets that are not complete, ready or not.
+    pub open_tickets: usize,
     /// Number of uncommitted files and the branch, if there is no ticket for them.
     pub uncovered: Option<(usize, Option<String>)>,
 }
@@ -68,6 +70,11 @@ fn render_first_step(work: &WorkBriefing) -> String {
         );
     }
     match &work.uncovered {
+        // Too many to find the ready ones here.
+        _ if work.open_tickets > 0 => format!(
+            "No ticket is in focus; {}. Next: tl next, then tl focus enter ID",
+            count_with_noun(work.open_tickets, "ticket is open", "tickets are open")
+        ),
         Some((files, branch)) if *files > 0 => {
             let place = branch
                 .as_ref()

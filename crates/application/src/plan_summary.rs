@@ -1,0 +1,306 @@
+//! Summary of the plans for a briefing: how many there are per level, and which need a decision.
+//!
+//! Stored as a note and brought up to date with the facts recorded since, so that the start of a
+//! session costs the same in a small project and in a large one. Lost or too old, it is computed
+//! from the whole tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::fact::Fact;
+use domain::ids::{Digest32, NodeId, OperationId, StoreId};
+use domain::node::{Node, Progress, Status};
+use domain::operation::Operation;
+use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::trail;
+use domain::tree::{FactMismatch, Tree};
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::load_with_ancestors;
+use crate::observe::load_plan_tree;
+use crate::project_status::{Attention, needs_decision};
+use crate::views::StatusCounts;
+use crate::working_copy::is_state_shared;
+
+const NOTE_KEY: &str = "plan-summary";
+/// Maximum number of operations the summary is brought up to date with.
+const MAX_OPERATIONS: usize = 64;
+/// Maximum number of nodes they may have changed; with more, the whole tree is read.
+const MAX_CHANGED_NODES: usize = 256;
+/// Maximum number of nodes per list. More than a briefing names, because decided ones leave it.
+const MAX_LISTED: usize = 24;
+/// Number of nodes that have to be left in a list whose total is larger.
+const MIN_LISTED: usize = 8;
+
+/// The plans in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PlanSummary {
+    /// By level.
+    levels: BTreeMap<String, LevelCount>,
+    /// Invalid and stale plans.
+    pub(crate) urgent: WaitingPlans,
+    /// Drafts that can be approved now.
+    pub(crate) drafts: WaitingPlans,
+}
+
+/// The plans of one level in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LevelCount {
+    pub(crate) by_status: StatusCounts,
+    /// Number of plans whose work is complete.
+    pub(crate) completed: usize,
+}
+
+/// Plans that wait for a decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WaitingPlans {
+    /// Some of them.
+    listed: Vec<NodeId>,
+    pub(crate) total: usize,
+}
+
+impl WaitingPlans {
+    fn add(&mut self, id: NodeId) {
+        self.total += 1;
+        if self.listed.len() < MAX_LISTED {
+            self.listed.push(id);
+        }
+    }
+
+    fn remove(&mut self, id: NodeId) {
+        self.total = self.total.saturating_sub(1);
+        self.listed.retain(|listed| *listed != id);
+    }
+
+    /// Whether too few are listed to name those that a briefing names.
+    fn is_exhausted(&self) -> bool {
+        self.listed.len() < self.total.min(MIN_LISTED)
+    }
+}
+
+impl PlanSummary {
+    /// Counts the nodes of a tree.
+    pub(crate) fn of_tree(ctx: &Context<'_>, tree: &Tree) -> Self {
+        let mut summary = Self::default();
+        for node in tree.all_preorder() {
+            summary.add(ctx, tree, node);
+        }
+        summary
+    }
+
+    /// Returns the counts of a level; `None` if there are no plans of it.
+    pub(crate) fn level(&self, name: &str) -> Option<&LevelCount> {
+        let count = self.levels.get(name)?;
+        (count.by_status.total() > 0).then_some(count)
+    }
+
+    /// Returns the number of all plans.
+    pub(crate) fn total(&self) -> usize {
+        let levels = self.levels.values();
+        levels.map(|count| count.by_status.total()).sum()
+    }
+
+    /// Describes up to `most` of the listed plans, the most urgent first, with reasons and next
+    /// steps.
+    pub(crate) fn describe_waiting(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        waiting: &WaitingPlans,
+        most: usize,
+    ) -> Result<Vec<Attention>, Failure> {
+        let tree = load_with_ancestors(state, waiting.listed.clone())?;
+        let mut nodes: Vec<&Node> = waiting
+            .listed
+            .iter()
+            .filter_map(|id| tree.get(*id))
+            .collect();
+        nodes.sort_by_key(|node| Attention::rank(node.status()));
+        let listed = nodes.into_iter().take(most);
+        listed
+            .map(|node| Attention::describe(ctx, state, &tree, node))
+            .collect()
+    }
+
+    fn add(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
+        if node.profile == trail::PROFILE {
+            return;
+        }
+        let count = self.levels.entry(node.level.clone()).or_default();
+        count.by_status.add_status(node.status());
+        count.completed += usize::from(node.progress == Progress::Complete);
+        if needs_decision(ctx, tree, node) {
+            self.waiting_list(node).add(node.id);
+        }
+    }
+
+    fn remove(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
+        if node.profile == trail::PROFILE {
+            return;
+        }
+        if let Some(count) = self.levels.get_mut(&node.level) {
+            count.by_status.remove_status(node.status());
+            let completed = usize::from(node.progress == Progress::Complete);
+            count.completed = count.completed.saturating_sub(completed);
+        }
+        if needs_decision(ctx, tree, node) {
+            self.waiting_list(node).remove(node.id);
+        }
+    }
+
+    fn waiting_list(&mut self, node: &Node) -> &mut WaitingPlans {
+        match node.status() {
+            Status::Draft => &mut self.drafts,
+            Status::Approved | Status::RequiresRevalidation | Status::Invalid => &mut self.urgent,
+        }
+    }
+
+    /// Brings the summary up to date with operations, newest first; `None` if reading the whole tree
+    /// is less work.
+    fn updated_by(
+        mut self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        operations: &[Operation],
+    ) -> Result<Option<Self>, Failure> {
+        let facts = || operations.iter().flat_map(|operation| &operation.facts);
+        // The former parent is not among the nodes below.
+        if facts().any(|fact| matches!(fact, Fact::NodeMoved { .. })) {
+            return Ok(None);
+        }
+        let changed: BTreeSet<NodeId> = facts().flat_map(Fact::changed_nodes).collect();
+        if changed.len() > MAX_CHANGED_NODES {
+            return Ok(None);
+        }
+        // Whether a node can be decided depends on its parent too.
+        let mut affected = changed.clone();
+        for id in &changed {
+            if state.load_node(*id)?.is_some() {
+                affected.extend(state.child_names(*id)?.iter().map(|child| child.id));
+            }
+            if affected.len() > MAX_CHANGED_NODES {
+                return Ok(None);
+            }
+        }
+        let after = load_with_ancestors(state, affected.iter().copied().collect())?;
+        let Ok(before) = revert_operations(after.clone(), operations) else {
+            return Ok(None);
+        };
+        for id in affected {
+            if let Some(node) = before.get(id) {
+                self.remove(ctx, &before, node);
+            }
+            if let Some(node) = after.get(id) {
+                self.add(ctx, &after, node);
+            }
+        }
+        let is_exhausted = self.urgent.is_exhausted() || self.drafts.is_exhausted();
+        Ok((!is_exhausted).then_some(self))
+    }
+}
+
+/// Returns the tree as it was before operations, newest first.
+fn revert_operations(mut tree: Tree, operations: &[Operation]) -> Result<Tree, FactMismatch> {
+    for operation in operations {
+        let facts = operation.facts.iter().rev();
+        for fact in facts.filter_map(Fact::inverse_fact) {
+            tree.apply_facts([&fact], operation.at)?;
+        }
+    }
+    Ok(tree)
+}
+
+/// A summary with the state it was computed from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredSummary {
+    basis: SummaryBasis,
+    pub(crate) summary: PlanSummary,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SummaryBasis {
+    store: StoreId,
+    head: OperationId,
+    /// Of the operation: the number alone would match another history.
+    hash: Option<Digest32>,
+    /// Which profiles ask for approval.
+    profiles: Digest32,
+}
+
+impl SummaryBasis {
+    fn of_operation(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        head: OperationId,
+    ) -> Result<Self, StoreFault> {
+        let mut profiles = String::new();
+        for profile in ctx.profiles {
+            profiles.push_str(&format!("{} {:?}\n", profile.name, profile.approval));
+        }
+        Ok(Self {
+            store: state.store_id()?,
+            head,
+            hash: state.chain_hash(head)?,
+            profiles: Digest32::of_bytes(profiles.as_bytes()),
+        })
+    }
+}
+
+impl StoredSummary {
+    /// Returns the summary of a state: the stored one, brought up to date, or a new one.
+    pub(crate) fn load_current(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Self, Failure> {
+        let head = state.last_operation_id()?;
+        let summary = match Self::load_updated(ctx, state, head)? {
+            Some(summary) => summary,
+            None => PlanSummary::of_tree(ctx, &load_plan_tree(state)?),
+        };
+        Ok(Self {
+            basis: SummaryBasis::of_operation(ctx, state, head)?,
+            summary,
+        })
+    }
+
+    fn load_updated(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        head: OperationId,
+    ) -> Result<Option<PlanSummary>, Failure> {
+        // The texts of a working copy are laid over a shared state and not recorded in it.
+        if is_state_shared(ctx, state)? {
+            return Ok(None);
+        }
+        let Some(stored) = Self::load_stored(state)? else {
+            return Ok(None);
+        };
+        let known = stored.basis.head;
+        let since = head.0.checked_sub(known.0).map(usize::try_from);
+        let Some(Ok(since @ ..=MAX_OPERATIONS)) = since else {
+            return Ok(None);
+        };
+        if SummaryBasis::of_operation(ctx, state, known)? != stored.basis {
+            return Ok(None);
+        }
+        if since == 0 {
+            return Ok(Some(stored.summary));
+        }
+        let operations = state.load_operations(None, since)?;
+        stored.summary.updated_by(ctx, state, &operations)
+    }
+
+    fn load_stored(state: &dyn Snapshot) -> Result<Option<Self>, Failure> {
+        let note = state.load_note(NOTE_KEY)?;
+        Ok(note.and_then(|body| serde_json::from_str(&body).ok()))
+    }
+
+    /// Stores the summary, unless it is stored already or the state went on since.
+    pub(crate) fn save(&self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
+        if tx.last_operation_id()? != self.basis.head || is_state_shared(ctx, &*tx)? {
+            return Ok(());
+        }
+        if Self::load_stored(&*tx)?.as_ref() == Some(self) {
+            return Ok(());
+        }
+        let body = serde_json::to_string(self).unwrap_or_default();
+        Ok(tx.save_note(NOTE_KEY, Some(&body), ctx.clock.now())?)
+    }
+}
