@@ -110,11 +110,8 @@ impl PlanSummary {
         most: usize,
     ) -> Result<Vec<Attention>, Failure> {
         let tree = load_with_ancestors(state, waiting.listed.clone())?;
-        let mut nodes: Vec<&Node> = waiting
-            .listed
-            .iter()
-            .filter_map(|id| tree.get(*id))
-            .collect();
+        let mut nodes = tree.all_preorder();
+        nodes.retain(|node| waiting.listed.contains(&node.id));
         nodes.sort_by_key(|node| Attention::rank(node.status()));
         let listed = nodes.into_iter().take(most);
         listed

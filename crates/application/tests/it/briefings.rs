@@ -3,13 +3,18 @@
 use application::Context;
 use application::brief::{BriefRequest, compose_briefing, compose_explained_briefing};
 use application::comment::{add_comment, list_comments, list_open_comments};
+use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::sessions::declare_intent::{IntentRequest, declare_intent};
+use application::set_progress::{ProgressRequest, set_progress};
 use application::{Failure, FailureKind};
+use domain::node::Progress;
 use domain::policy::Policy;
 use domain::profile::built_in_profile;
 use domain::session::SessionMode;
 use domain::trust_policy::TrustPolicy;
+use proptest::prelude::*;
 
+use crate::hooks::Session;
 use crate::world::{ACT, SCENE, World, assert_refused, words};
 
 fn brief(ctx: &Context<'_>) -> String {
@@ -110,4 +115,99 @@ fn an_empty_comment_is_refused() {
     let world = World::with_story();
     let outcome: Result<_, Failure> = add_comment(&world.ctx(), &words("act-1"), "  ");
     assert_refused(outcome, FailureKind::Invalid, "");
+}
+
+/// A change of the plans between two starts of a session.
+#[derive(Clone, Debug)]
+enum Change {
+    Edit { plan: usize, text: u8 },
+    Delete { plan: usize },
+    Approve { plan: usize },
+    Condemn { plan: usize },
+    Complete { plan: usize },
+}
+
+/// Name and file of each plan.
+fn plans() -> Vec<(String, String)> {
+    let mut plans = Vec::new();
+    for act in 1..=2 {
+        let folder = format!("acts/act-{act}");
+        plans.push((format!("act-{act}"), format!("{folder}/strategic-plan.md")));
+        for chapter in 1..=2 {
+            let folder = format!("{folder}/chapters/chapter-{chapter:02}");
+            let name = format!("act-{act}/chapter-{chapter:02}");
+            plans.push((name.clone(), format!("{folder}/plan.md")));
+            for scene in 1..=2 {
+                let id = format!("scene-{chapter:02}{scene:02}");
+                let file = format!("{folder}/scenes/{id}-blueprint.md");
+                plans.push((format!("{name}/{id}"), file));
+            }
+        }
+    }
+    plans
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let plan = 0..plans().len();
+    prop_oneof![
+        3 => (plan.clone(), 0u8..3).prop_map(|(plan, text)| Change::Edit { plan, text }),
+        1 => plan.clone().prop_map(|plan| Change::Delete { plan }),
+        6 => plan.clone().prop_map(|plan| Change::Approve { plan }),
+        1 => plan.clone().prop_map(|plan| Change::Condemn { plan }),
+        1 => plan.prop_map(|plan| Change::Complete { plan }),
+    ]
+}
+
+/// Makes a change; one that is refused changes nothing.
+fn make_change(world: &World, change: &Change) {
+    let plans = plans();
+    match change {
+        Change::Edit { plan, text } => {
+            let (name, file) = &plans[*plan];
+            world.files.edit(file, &format!("# {name}, text {text}\n"));
+        }
+        Change::Delete { plan } => world.files.delete(&plans[*plan].1),
+        Change::Approve { plan } => {
+            let _ = world.approve(&plans[*plan].0);
+        }
+        Change::Condemn { plan } => {
+            let request = InvalidateRequest {
+                node: words(&plans[*plan].0),
+                reason: "it contradicts the start".to_owned(),
+                shown: None,
+            };
+            let _ = invalidate_node(&world.ctx(), &request);
+        }
+        Change::Complete { plan } => {
+            let request = ProgressRequest {
+                node: words(&plans[*plan].0),
+                progress: Progress::Complete,
+            };
+            let _ = set_progress(&world.ctx(), &request);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// A start brings the stored summary up to date with what was recorded since; reading every
+    /// plan gives the same briefing.
+    #[test]
+    fn a_start_gives_the_briefing_that_reading_every_plan_gives(
+        rounds in prop::collection::vec(prop::collection::vec(change(), 1..5), 1..12),
+    ) {
+        let world = World::new();
+        for (name, file) in plans() {
+            world.files.edit(&file, &format!("# {name}\n"));
+        }
+        let session = Session::new(&world, "s");
+        for changes in rounds {
+            for change in &changes {
+                make_change(&world, change);
+            }
+            let told = session.start().reply.context.unwrap_or_default();
+            prop_assert_eq!(told, brief(&world.agent("s")));
+        }
+    }
 }
