@@ -14,8 +14,6 @@ use super::{Length, WARM_UP};
 use crate::workspace::{command, target_directory};
 use crate::{Outcome, generate, say, say_error};
 
-/// 10 + 990 + 49,000 nodes: a story has at most ten acts.
-const HUGE: Shape = Shape::new(10, 99, 49, 490);
 /// 5 + 450 + 4,545 nodes, for a quick run.
 const HALF: Shape = Shape::new(5, 90, 10, 45);
 
@@ -115,7 +113,7 @@ impl Size {
                 plans: story::LARGE,
                 decisions: 2_000,
                 changed: 500,
-                huge: HUGE,
+                huge: story::HUGE,
             },
             Length::Quick => Self {
                 plans: HALF,

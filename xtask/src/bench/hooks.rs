@@ -14,6 +14,7 @@ use crate::{Outcome, generate, say, say_error};
 
 const ACT: &str = "acts/act-1/strategic-plan.md";
 const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+const SESSION: &str = "00000000-0000-4000-8000-000000000001";
 const SEED_HOOKS: [&str; 4] = [
     "hierarchy_validation",
     "state_sync",
@@ -33,12 +34,32 @@ enum Case {
     CascadeSmall,
     ShellSmall,
     ShellLarge,
+    Session(SessionEvent, Size),
     Python,
     Node,
 }
 
+/// An event that is about the session, not about a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SessionEvent {
+    Start,
+    Prompt,
+    Stop,
+}
+
+impl SessionEvent {
+    const ALL: [Self; 3] = [Self::Start, Self::Prompt, Self::Stop];
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Size {
+    Small,
+    Large,
+    Huge,
+}
+
 impl Case {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 20] = [
         Self::Empty,
         Self::OtherSmall,
         Self::BeforeSmall,
@@ -48,6 +69,15 @@ impl Case {
         Self::CascadeSmall,
         Self::ShellSmall,
         Self::ShellLarge,
+        Self::Session(SessionEvent::Start, Size::Small),
+        Self::Session(SessionEvent::Start, Size::Large),
+        Self::Session(SessionEvent::Start, Size::Huge),
+        Self::Session(SessionEvent::Prompt, Size::Small),
+        Self::Session(SessionEvent::Prompt, Size::Large),
+        Self::Session(SessionEvent::Prompt, Size::Huge),
+        Self::Session(SessionEvent::Stop, Size::Small),
+        Self::Session(SessionEvent::Stop, Size::Large),
+        Self::Session(SessionEvent::Stop, Size::Huge),
         Self::Python,
         Self::Node,
     ];
@@ -63,6 +93,17 @@ impl Case {
             Self::CascadeSmall => "after a write of the act: 220 plans go stale",
             Self::ShellSmall => "after a shell command that changed nothing, 221 nodes",
             Self::ShellLarge => "after a shell command that changed nothing, 10,000 nodes",
+            Self::Session(SessionEvent::Start, Size::Small) => {
+                "start of a session with its briefing, 221 nodes"
+            }
+            Self::Session(SessionEvent::Start, Size::Large) => "the same, 10,000 nodes",
+            Self::Session(SessionEvent::Start, Size::Huge) => "the same, 50,000 nodes",
+            Self::Session(SessionEvent::Prompt, Size::Small) => "a prompt, 221 nodes",
+            Self::Session(SessionEvent::Prompt, Size::Large) => "a prompt, 10,000 nodes",
+            Self::Session(SessionEvent::Prompt, Size::Huge) => "a prompt, 50,000 nodes",
+            Self::Session(SessionEvent::Stop, Size::Small) => "the end of a turn, 221 nodes",
+            Self::Session(SessionEvent::Stop, Size::Large) => "the end of a turn, 10,000 nodes",
+            Self::Session(SessionEvent::Stop, Size::Huge) => "the end of a turn, 50,000 nodes",
             Self::Python => "the first design's four hooks in Python, four processes",
             Self::Node => "the first design's four hooks in Node, four processes",
         }
@@ -80,7 +121,7 @@ pub(crate) fn bench(length: Length) -> Outcome {
         .map_err(|error| format!("no directory for the benchmark: {error}"))?;
     let release = target.join("dist");
     let program = release.join("tl");
-    say_error("making stories of 221 and of 10,000 nodes");
+    say_error("making stories of 221, 10,000 and 50,000 nodes");
     let runner = Runner {
         small: Story::make(
             &program,
@@ -89,6 +130,12 @@ pub(crate) fn bench(length: Length) -> Outcome {
             length,
         )?,
         large: Story::make(&program, &folder.path().join("large"), story::LARGE, length)?,
+        huge: Some(Story::make(
+            &program,
+            &folder.path().join("huge"),
+            story::HUGE,
+            length,
+        )?),
         release,
         scratch: folder.path().to_owned(),
     };
@@ -128,6 +175,7 @@ pub(crate) fn once(release: &Path, through: &Path, folder: &Path) -> Outcome {
         scratch: folder.to_owned(),
         small,
         large,
+        huge: None,
     };
     runner.prepare()?;
     for case in of_the_program() {
@@ -146,6 +194,7 @@ pub(super) fn make_suite(
     let runner = Runner {
         small: Story::make(program, &folder.join("small"), story::ACT_OF_220, length)?,
         large: Story::make(program, &folder.join("large"), story::LARGE, length)?,
+        huge: None,
         release: release.to_owned(),
         scratch: folder.to_owned(),
     };
@@ -165,11 +214,15 @@ impl Suite for Runner {
     }
 }
 
-/// The cases that run `tl`, without the yardsticks.
+/// The cases that run `tl`, without the yardsticks and the story that takes long to make.
 fn of_the_program() -> impl Iterator<Item = Case> {
-    Case::ALL
-        .into_iter()
-        .filter(|case| !matches!(case, Case::Empty | Case::Python | Case::Node))
+    let is_left_out = |case: &Case| {
+        matches!(
+            case,
+            Case::Empty | Case::Python | Case::Node | Case::Session(_, Size::Huge)
+        )
+    };
+    Case::ALL.into_iter().filter(move |case| !is_left_out(case))
 }
 
 struct Runner {
@@ -177,12 +230,14 @@ struct Runner {
     scratch: PathBuf,
     small: Story,
     large: Story,
+    /// Only for the table of limits.
+    huge: Option<Story>,
 }
 
 impl Runner {
     /// Lets each session read what it will overwrite, and makes the yardsticks' state.
     fn prepare(&self) -> Outcome {
-        for story in [&self.small, &self.large] {
+        for story in [&self.small, &self.large].into_iter().chain(&self.huge) {
             for file in [ACT, SCENE] {
                 let read = payload(story, "PostToolUse", "Read", file, None);
                 sample_with(
@@ -249,6 +304,16 @@ impl Runner {
             }
             Case::ShellSmall => shell(&self.small),
             Case::ShellLarge => shell(&self.large),
+            Case::Session(event, size) => {
+                let story = match size {
+                    Size::Small => Some(&self.small),
+                    Size::Large => Some(&self.large),
+                    Size::Huge => self.huge.as_ref(),
+                };
+                story.map_or(Ok(None), |story| {
+                    hook(story, session_payload(story, event, round))
+                })
+            }
             Case::Python => self.seed_hooks("python3", "seed_hooks.py", "seed.db"),
             Case::Node => self.seed_hooks("node", "seed_hooks.js", "seed.json"),
         }
@@ -321,10 +386,27 @@ fn shell_payload(story: &Story) -> String {
     )
 }
 
+fn session_payload(story: &Story, event: SessionEvent, round: usize) -> String {
+    let (name, key, value) = match event {
+        SessionEvent::Start => ("SessionStart", "source", "startup".to_owned()),
+        SessionEvent::Prompt => ("UserPromptSubmit", "prompt", format!("go on, {round}")),
+        SessionEvent::Stop => ("Stop", "last_assistant_message", "done".to_owned()),
+    };
+    let mut payload = serde_json::json!({
+        "session_id": SESSION,
+        "transcript_path": "/home/user/.claude/projects/p/s.jsonl",
+        "cwd": story.path(""),
+        "permission_mode": "default",
+        "hook_event_name": name,
+    });
+    payload[key] = value.into();
+    payload.to_string()
+}
+
 /// What Claude Code sends.
 fn event_of(story: &Story, event: &str, tool: &str, input: &serde_json::Value) -> String {
     serde_json::json!({
-        "session_id": "00000000-0000-4000-8000-000000000001",
+        "session_id": SESSION,
         "transcript_path": "/home/user/.claude/projects/p/s.jsonl",
         "cwd": story.path(""),
         "permission_mode": "default",
@@ -369,53 +451,85 @@ fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
         ));
     }
     let times = |case: Case| ratio(cpu(case, 50), cpu(Case::Empty, 50));
-    let both = |before: Case, after: Case| (cpu(before, 50) + cpu(after, 50)).as_secs_f64() * 1e3;
-    let flat = ratio(
-        cpu(Case::BeforeLarge, 50) + cpu(Case::AfterLarge, 50),
-        cpu(Case::BeforeSmall, 50) + cpu(Case::AfterSmall, 50),
-    );
-    let most = [
-        Case::BeforeSmall,
-        Case::BeforeLarge,
-        Case::AfterSmall,
-        Case::AfterLarge,
-        Case::CascadeSmall,
-    ];
-    let memory = megabytes(most.into_iter().map(peak).max().unwrap_or_default());
-    text.push_str("\n| asked | limit | measured | |\n| --- | ---: | ---: | --- |\n");
+    let both =
+        |before: Case, after: Case| ratio(cpu(before, 50) + cpu(after, 50), cpu(Case::Empty, 50));
+    let slowest = |size| {
+        let events = SessionEvent::ALL.into_iter();
+        let times = events.map(|event| times(Case::Session(event, size)));
+        times.fold(0.0, f64::max)
+    };
+    let growth = |size| {
+        let events = SessionEvent::ALL.into_iter();
+        let growth = events.map(|event| {
+            ratio(
+                cpu(Case::Session(event, size), 50),
+                cpu(Case::Session(event, Size::Small), 50),
+            )
+        });
+        growth.fold(0.0, f64::max)
+    };
+    let programs = Case::ALL.into_iter();
+    let programs = programs.filter(|case| !matches!(case, Case::Python | Case::Node));
+    let memory = megabytes(programs.map(peak).max().unwrap_or_default());
+    text.push_str("\n| asked, CPU against an empty process | limit | measured | |\n| --- | ---: | ---: | --- |\n");
     for (asked, limit, measured, unit) in [
         (
-            "before a plan write, allowed, 221 nodes, CPU against an empty process",
-            3.0,
+            "before a tool that touches no plan",
+            1.5,
+            times(Case::OtherSmall),
+            " ×",
+        ),
+        (
+            "before a plan write, allowed, 221 nodes",
+            2.5,
             times(Case::BeforeSmall),
             " ×",
         ),
         (
             "the same, 10,000 nodes",
-            4.0,
+            2.5,
             times(Case::BeforeLarge),
             " ×",
         ),
         (
-            "after a plan write with a cascade of 220",
-            8.0,
-            times(Case::CascadeSmall),
+            "after a plan write, 221 nodes",
+            4.0,
+            times(Case::AfterSmall),
             " ×",
         ),
         (
             "both hooks of one plan write, 221 nodes",
-            8.0,
+            6.5,
             both(Case::BeforeSmall, Case::AfterSmall),
-            " ms",
+            " ×",
         ),
         (
             "both hooks of one plan write, 10,000 nodes",
-            8.0,
+            6.5,
             both(Case::BeforeLarge, Case::AfterLarge),
-            " ms",
+            " ×",
         ),
-        ("both hooks, 10,000 nodes against 221", 1.2, flat, " ×"),
-        ("peak memory of a hook", 12.0, memory, " MB"),
+        (
+            "after a shell command that changed nothing, 221 nodes",
+            4.0,
+            times(Case::ShellSmall),
+            " ×",
+        ),
+        ("the same, 10,000 nodes", 8.0, times(Case::ShellLarge), " ×"),
+        (
+            "start, prompt and end of a turn, the slowest, 221 nodes",
+            6.0,
+            slowest(Size::Small),
+            " ×",
+        ),
+        ("the same, 50,000 nodes", 6.0, slowest(Size::Huge), " ×"),
+        (
+            "the same, 50,000 nodes against 221, the largest growth",
+            1.5,
+            growth(Size::Huge),
+            " ×",
+        ),
+        ("peak memory of a hook", 11.0, memory, " MB"),
     ] {
         let verdict = if measured <= limit { "✓" } else { "over" };
         text.push_str(&format!(

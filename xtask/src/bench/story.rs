@@ -100,6 +100,9 @@ pub(crate) const LARGE: Shape = Shape {
     with_one_more: 90,
 };
 
+/// 10 + 990 + 49,000 nodes: a story has at most ten acts.
+pub(crate) const HUGE: Shape = Shape::new(10, 99, 49, 490);
+
 /// A project on disk.
 #[derive(Debug)]
 pub(crate) struct Story {
