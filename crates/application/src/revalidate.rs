@@ -2,6 +2,8 @@
 //!
 //! The other choices, editing or planning again, are ordinary changes of the text.
 
+use std::collections::BTreeMap;
+
 use domain::approval::{ApprovalRequest, Force, decide_approval};
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{NodeId, OperationId, VersionHash};
@@ -241,11 +243,20 @@ pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome,
     })
 }
 
-/// Keeps every stale node below one (or all), the most urgent first, in one transaction.
+/// The versions of stale nodes that were shown to a person, by path.
+pub type ShownVersions = BTreeMap<String, ExpectedVersions>;
+
+/// Keeps every stale node below one (or all), the most urgent first, in one transaction. Where
+/// versions were shown, a node is kept only as it was shown.
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be written.
-pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
+pub fn keep_all(
+    ctx: &Context<'_>,
+    words: &[String],
+    force: Force,
+    shown: Option<&ShownVersions>,
+) -> Result<KeepOutcome, Failure> {
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let top = find_subtree_root(ctx, &*tx, words)?;
         let tree = Tree::new(tx.all_nodes()?);
@@ -277,7 +288,16 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
                 });
                 continue;
             }
-            match keep_within(ctx, planned, tx, id, force, None) {
+            let path = load_node_path(&*tx, &node)?;
+            let versions = shown.map(|shown| shown.get(&path));
+            if versions == Some(None) {
+                outcome.refused.push(RefusedView {
+                    path,
+                    reason: "it became stale after the list was shown".to_owned(),
+                });
+                continue;
+            }
+            match keep_within(ctx, planned, tx, id, force, versions.flatten()) {
                 Ok((kept, reinstated, operation)) => {
                     outcome.kept.push(kept);
                     outcome.reinstated_entities.extend(reinstated);
@@ -286,7 +306,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
                 // One refused node does not stop the others; they are independent decisions.
                 Err(failure) if failure.is_rejection() => {
                     outcome.refused.push(RefusedView {
-                        path: load_node_path(&*tx, &node)?,
+                        path,
                         reason: failure.message,
                     });
                 }

@@ -3,7 +3,9 @@
 use application::FailureKind;
 use application::approve::{ApproveOutcome, ApproveRequest, approve_node, collect_plan_warnings};
 use application::invalidate::{InvalidateRequest, invalidate_node};
-use application::revalidate::{KeepRequest, keep_all, keep_one, review_all, review_one};
+use application::revalidate::{
+    KeepRequest, ShownVersions, keep_all, keep_one, review_all, review_one,
+};
 use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::Force;
@@ -328,11 +330,52 @@ fn keep_all_goes_from_the_top_down_and_reports_what_it_refused() {
         .edit(ACT, "# act-1, a third way\n\n## Characters\n\n- Anna\n");
     world.approve("act-1").unwrap();
     world.policy.consistency = ConsistencyPolicy::RequireForce;
-    let outcome = keep_all(&world.ctx(), &[], Force::No).unwrap();
+    let outcome = keep_all(&world.ctx(), &[], Force::No, None).unwrap();
     let kept: Vec<&str> = outcome.kept.iter().map(|node| node.path.as_str()).collect();
     assert_eq!(kept, ["act-1/chapter-01", "act-1/chapter-02"]);
     assert_eq!(outcome.refused.len(), 0, "{:?}", outcome.refused);
     assert_eq!(world.statuses(), "aaa");
+}
+
+#[test]
+fn keep_all_keeps_only_what_was_shown() {
+    let world = stale_story();
+    let other = "acts/act-1/chapters/chapter-02/plan.md";
+    world.files.edit(other, "# chapter-02\n");
+    world.approve("chapter-02").unwrap();
+    world.files.edit(ACT, "# act-1, a third way\n");
+    world.approve("act-1").unwrap();
+    let views = review_all(&world.ctx(), &[]).unwrap();
+    let shown = |paths: &[&str]| -> ShownVersions {
+        let wanted = views.iter().filter(|view| paths.contains(&&*view.path));
+        let versions = wanted.map(|view| {
+            let mut versions = ExpectedVersions::from(view.version_hash.unwrap());
+            versions.parent = view.current_parent_hash.map(Into::into);
+            (view.path.clone(), versions)
+        });
+        versions.collect()
+    };
+    let both = ["act-1/chapter-01", "act-1/chapter-02"];
+    // The parent's text is another one than was shown.
+    world.files.edit(ACT, "# act-1, a fourth way\n");
+    world.approve("act-1").unwrap();
+    let outcome = keep_all(&world.ctx(), &[], Force::No, Some(&shown(&both))).unwrap();
+    assert!(outcome.kept.is_empty(), "{outcome:?}");
+    assert_eq!(outcome.refused.len(), 3, "{outcome:?}");
+    world.files.edit(ACT, "# act-1, a third way\n");
+    world.approve("act-1").unwrap();
+    // One of them was not in the list.
+    let outcome = keep_all(&world.ctx(), &[], Force::No, Some(&shown(&both[..1]))).unwrap();
+    assert_eq!(
+        (outcome.kept.len(), outcome.refused.len()),
+        (1, 1),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.refused[0]
+            .reason
+            .contains("after the list was shown")
+    );
 }
 
 #[test]

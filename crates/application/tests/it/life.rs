@@ -94,7 +94,9 @@ fn act(world: &World, deed: &Deed) -> Result<(), String> {
         )
         .map(|_| ())
         .map_err(answer),
-        Deed::KeepAll => keep_all(&ctx, &[], Force::No).map(|_| ()).map_err(answer),
+        Deed::KeepAll => keep_all(&ctx, &[], Force::No, None)
+            .map(|_| ())
+            .map_err(answer),
         Deed::Condemn(plan) => {
             let request = InvalidateRequest {
                 node: words(PLANS[*plan].0),

@@ -2,7 +2,7 @@
 
 use application::Failure;
 use application::revalidate::{
-    KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review_all, review_one,
+    KeepOutcome, KeepRequest, ShownVersions, StaleView, keep_all, keep_one, review_all, review_one,
 };
 use clap::Args;
 use domain::approval::Force;
@@ -63,10 +63,12 @@ impl RevalidateArgs {
                     ));
                 }
             }
-            // Without confirmation by version: what `--all` keeps is listed, each with its own
-            // check, and a person at a terminal has asked for all of them.
             (true, true) => {
-                let outcome = app.run(|ctx| keep_all(ctx, &self.node, force))?;
+                let shown = match needs_confirmation(app)? {
+                    true => Some(confirm_keeping_all(app, &self.node)?),
+                    false => None,
+                };
+                let outcome = app.run(|ctx| keep_all(ctx, &self.node, force, shown.as_ref()))?;
                 return print_kept(app.ui, &outcome);
             }
             (false, true) => {
@@ -106,27 +108,48 @@ fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failu
     let view = app.run(|ctx| review_one(ctx, node))?;
     let ui = Ui::default();
     print_stale(ui, &view);
-    // A missing or unreadable file has no version that a decision could be bound to.
-    let Some(version) = view.version_hash else {
+    let Some(shown) = shown_versions(&view) else {
         return Err(Failure::refused(format!(
             "`{}` has no text to keep",
             view.path
         )));
     };
-    ui.print_message(format_args!(
-        "Keep {} at {}? [y/N]",
-        view.path,
-        version.short_hex()
-    ));
-    if !crate::settings::read_yes_or_no() {
-        return Err(Failure::refused("not kept"));
+    confirm(ui, &format!("Keep {} at {}?", view.path, shown.version))?;
+    Ok(shown)
+}
+
+/// Shows every stale plan and asks once; returns the versions that were shown.
+fn confirm_keeping_all(app: &App, node: &[String]) -> Result<ShownVersions, Failure> {
+    let views = app.run(|ctx| review_all(ctx, node))?;
+    let ui = Ui::default();
+    views.iter().for_each(|view| print_stale(ui, view));
+    if !views.is_empty() {
+        let plans = count_with_noun(views.len(), "plan", "plans");
+        confirm(ui, &format!("Keep {plans} as shown?"))?;
     }
-    Ok(ExpectedVersions {
-        version: version.into(),
+    let shown = views.into_iter();
+    Ok(shown
+        .filter_map(|view| Some((view.path.clone(), shown_versions(&view)?)))
+        .collect())
+}
+
+/// Returns the versions of a plan that was shown; `None` where it has no readable text, so that no
+/// decision can be bound to it.
+fn shown_versions(view: &StaleView) -> Option<ExpectedVersions> {
+    Some(ExpectedVersions {
+        version: view.version_hash?.into(),
         // The parent too: keeping says that this text fits that parent, so a change of either
         // between question and answer makes it fail.
         parent: view.current_parent_hash.map(Into::into),
     })
+}
+
+fn confirm(ui: Ui, question: &str) -> Result<(), Failure> {
+    ui.print_message(format_args!("{question} [y/N]"));
+    match crate::settings::read_yes_or_no() {
+        true => Ok(()),
+        false => Err(Failure::refused("not kept")),
+    }
 }
 
 fn print_kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
