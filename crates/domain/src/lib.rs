@@ -31,6 +31,7 @@ pub mod node;
 pub mod node_reference;
 pub mod observation;
 pub mod operation;
+pub mod operation_news;
 pub mod plan_digest;
 pub mod plan_document;
 pub mod planning_prompt;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::detection::SessionCounters;
 use crate::host_event::Host;
-use crate::ids::{Digest32, NodeId, VersionHash};
+use crate::ids::{Digest32, NodeId, OperationId, VersionHash};
 use crate::ports::ChangedLines;
 
 /// The state of a session, shared by its hooks and commands.
@@ -21,6 +21,10 @@ pub struct SessionState {
     // Only projects with a trail count calls; the others need not write a page of zeros.
     #[serde(skip_serializing_if = "has_no_calls")]
     pub counters: SessionCounters,
+    /// The last operation it was told about or made itself; outlives the conversation, which may be
+    /// resumed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told_operation: Option<OperationId>,
 }
 
 impl SessionState {

@@ -9,6 +9,7 @@ mod finished_work;
 mod gather;
 mod host_sessions;
 mod named_ticket;
+mod operation_news;
 mod overlaps;
 mod plan_messages;
 mod plans;

@@ -3,7 +3,7 @@
 use domain::approval::Force;
 use domain::gates::{FiredGate, GateVerdict, Objection};
 use domain::host_event::{HostEvent, Reply};
-use domain::ids::{Digest32, NodeId, VersionHash};
+use domain::ids::{Digest32, NodeId, OperationId, VersionHash};
 use domain::node_reference::NodeReference;
 use domain::policy::GateMode;
 use domain::ports::Snapshot;
@@ -11,6 +11,7 @@ use domain::typed_command::{TypedCommand, parse_typed_command};
 
 use super::commit::{Decision, Gathered, decide_and_commit};
 use super::named_ticket::offer_named_ticket;
+use super::operation_news::{OwnOperations, noticed_operation, take_operation_news};
 use super::{EventContext, EventOutcome, plan_messages};
 use crate::approve::{ApproveRequest, approve_node};
 use crate::brief::compose_briefing_on;
@@ -44,7 +45,7 @@ pub(super) fn handle_prompt(
     };
     let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
-        decide_prompt(ctx, prompt, surroundings, &answer, gathered)
+        decide_prompt(ctx, event, prompt, surroundings, &answer, gathered)
     })
 }
 
@@ -54,19 +55,22 @@ struct CommandAnswer {
     outcome: EventOutcome,
     /// The parent's plan in the answer, which need not be given again before the first write.
     given: Option<(NodeId, VersionHash)>,
+    /// The operation that carried it out.
+    operation: Option<OperationId>,
 }
 
 impl From<EventOutcome> for CommandAnswer {
     fn from(outcome: EventOutcome) -> Self {
         Self {
             outcome,
-            given: None,
+            ..Self::default()
         }
     }
 }
 
 fn decide_prompt(
     ctx: &Context<'_>,
+    event: &HostEvent,
     prompt: &str,
     surroundings: &EventContext<'_>,
     answer: &CommandAnswer,
@@ -75,6 +79,17 @@ fn decide_prompt(
     let mut session = gathered.session;
     // A new turn: the follow-up of the last one may be given again.
     session.work.followed_up = None;
+    let own: Vec<OperationId> = gathered
+        .notices
+        .iter()
+        .filter_map(noticed_operation)
+        .chain(answer.operation)
+        .collect();
+    let own = OwnOperations::Told(&own);
+    let news = match &answer.outcome.reply.block {
+        Some(_) => None,
+        None => take_operation_news(ctx, gathered.state, event, &mut session, own)?,
+    };
     let conversation = &mut session.conversation;
     conversation.given.extend(answer.given);
     let noticed = plan_messages::render_notices(gathered.notices);
@@ -97,6 +112,7 @@ fn decide_prompt(
         let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
         told.append(&mut conversation.untold);
         told.extend(noticed);
+        told.extend(news);
         told.extend(outcome.reply.context.take());
         told.extend(offer_named_ticket(ctx, gathered.state, prompt)?);
         if std::mem::take(&mut conversation.owed_a_briefing) {
@@ -179,7 +195,10 @@ fn approve_for_person(
                 .collect();
             let mut handled = EventOutcome::from_messages(&[format!("{text}{warnings}")]);
             handled.reply.notice = Some(text);
-            Ok(handled.into())
+            Ok(CommandAnswer {
+                operation: outcome.operation,
+                ..handled.into()
+            })
         }
         Err(failure) if failure.is_rejection() => {
             Ok(block_with_failure("approve", &failure).into())
@@ -201,6 +220,7 @@ fn plan_for_person(ctx: &Context<'_>, level: String, id: String) -> Result<Comma
         Ok(outcome) => Ok(CommandAnswer {
             outcome: EventOutcome::from_messages(&[outcome.prompt]),
             given: outcome.parent,
+            operation: None,
         }),
         Err(failure) if failure.is_rejection() => match ctx.policy.gates.hierarchy {
             GateMode::Block => Ok(block_with_failure("plan", &failure).into()),

@@ -2,16 +2,17 @@
 
 use domain::gates;
 use domain::host_event::{HostEvent, StartSource};
-use domain::ids::Digest32;
+use domain::ids::{Digest32, OperationId};
 use domain::ports::{Snapshot, Transaction};
 use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
 use super::commit::{Decision, Gathered, commit_decision, decide_and_commit};
 use super::gather::{NextStep, evaluate_step};
+use super::operation_news::{OwnOperations, noticed_operation, take_operation_news};
 use super::{EventContext, EventOutcome, plan_messages, signals};
 use crate::brief::{compose_briefing, compose_briefing_on};
-use crate::context::Context;
+use crate::context::{Context, Notice};
 use crate::coordination::load_focus_key;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
@@ -47,14 +48,19 @@ fn decide_start(
     // Where the host puts it before the prompt, the briefing comes with the prompt itself.
     let is_deferred = !event.host.keeps_start_context_apart();
     let faults = surroundings.faults.filter(|_| !is_deferred);
+    let mut session = gathered.session;
+    let own = collect_noticed(gathered.notices);
     let (text, summary) = match is_deferred {
         true => (None, None),
         false => {
-            let (text, summary) = compose_briefing_on(ctx, state, faults)?;
-            (Some(text), Some(summary))
+            let own = OwnOperations::Told(&own);
+            let news = take_operation_news(ctx, state, event, &mut session, own)?;
+            // First: a host that compacts is recognised by the first words of the briefing.
+            let (briefing, summary) = compose_briefing_on(ctx, state, faults)?;
+            let parts = std::iter::once(briefing).chain(news);
+            (Some(parts.collect::<Vec<_>>().join("\n\n")), Some(summary))
         }
     };
-    let mut session = gathered.session;
     let conversation = &mut session.conversation;
     match source {
         StartSource::Startup | StartSource::Resume => {}
@@ -156,8 +162,15 @@ pub(super) fn handle_stop(
     let follows_up =
         event.host.needs_stop_follow_up() && !again && gates::has_work_gates(ctx.profiles);
     let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
-    decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
-        let noticed = plan_messages::render_notices(gathered.notices);
+    decide_and_commit(ctx, event, surroundings, scopes, |mut gathered| {
+        let mut noticed = plan_messages::render_notices(gathered.notices);
+        // Only with the notices, which make it a write: what else is new, the next prompt tells.
+        let own = collect_noticed(gathered.notices);
+        if !own.is_empty() {
+            let (state, session) = (gathered.state, &mut gathered.session);
+            let own = OwnOperations::Told(&own);
+            noticed.extend(take_operation_news(ctx, state, event, session, own)?);
+        }
         let mut decision = match follows_up {
             true => follow_up(ctx, gathered.state, gathered.session)?,
             false => Decision {
@@ -168,6 +181,11 @@ pub(super) fn handle_stop(
         decision.session.conversation.untold.extend(noticed);
         Ok(decision)
     })
+}
+
+/// Returns the operations that recorded what is noticed.
+fn collect_noticed(notices: &[Notice]) -> Vec<OperationId> {
+    notices.iter().filter_map(noticed_operation).collect()
 }
 
 /// Blocks the stop of an agent whose host could not block an edit: with the same text, once per

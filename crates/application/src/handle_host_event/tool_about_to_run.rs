@@ -10,6 +10,7 @@ use domain::session_state::Conversation;
 
 use super::commit::{Decision, Gathered, decide_and_commit};
 use super::gather::{EvaluatedStep, NextStep, evaluate_step};
+use super::operation_news::{OwnOperations, take_operation_news};
 use super::plans::{TouchedPlan, scan_scope_of};
 use super::{EventContext, EventOutcome, overlaps, plan_messages};
 use crate::context::{Context, Notice};
@@ -58,8 +59,14 @@ fn decide_step(
             ..Decision::default()
         });
     }
-    let conversation = &mut session.conversation;
     let mut told: Vec<String> = Vec::new();
+    // A session without a cursor gets it at an event that writes anyway.
+    if event.host.accepts_context_before_tools() && session.told_operation.is_some() {
+        let own = OwnOperations::Deferred(gathered.notices);
+        let news = take_operation_news(ctx, gathered.state, event, &mut session, own)?;
+        told.extend(news);
+    }
+    let conversation = &mut session.conversation;
     if !verdict.warnings.is_empty() {
         let text = gates::render_objections(&verdict.warnings);
         // About files, a warning is given once, not before every edit: repeated text costs the agent

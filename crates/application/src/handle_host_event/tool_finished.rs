@@ -9,6 +9,7 @@ use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
 use super::finished_work::record_finished_work;
+use super::operation_news::{OwnOperations, has_operation_news, take_operation_news};
 use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
 use super::{EventContext, EventOutcome, overlaps, plan_messages, signals};
 use crate::brief::compose_briefing_on;
@@ -96,8 +97,8 @@ impl FinishedCall<'_> {
         !self.surroundings.plans.is_empty() || self.is_counted(ctx) || self.is_work(ctx)
     }
 
-    /// Returns whether a plan changed that the call does not name, with the scan that found it, or a
-    /// briefing lost in a compaction is due; `None` if neither.
+    /// Returns whether a plan changed that the call does not name, with the scan that found it, others
+    /// changed something, or a briefing lost in a compaction is due; `None` if none of it.
     fn find_news(&self, ctx: &Context<'_>) -> Result<Option<Option<EarlierScan>>, Failure> {
         let anything = self.call.may_change_anything();
         // Read-only commands deliver a briefing too; the other calls need not open the state for it.
@@ -107,9 +108,9 @@ impl FinishedCall<'_> {
             return Ok(None);
         }
         let state = ctx.store.begin_read()?;
-        if load_event_state(&*state, self.event)?
-            .conversation
-            .owed_a_briefing
+        let session = load_event_state(&*state, self.event)?;
+        if session.conversation.owed_a_briefing
+            || has_operation_news(&*state, self.event, &session)?
         {
             return Ok(Some(None));
         }
@@ -156,8 +157,10 @@ impl FinishedCall<'_> {
         operations: &[OperationId],
         session: &mut SessionState,
     ) -> Result<Messages, Failure> {
+        let (touched, parents) = self.remember_plans(ctx, state, &mut session.conversation)?;
+        let own = OwnOperations::Told(operations);
+        let of_others = take_operation_news(ctx, state, self.event, session, own)?;
         let conversation = &mut session.conversation;
-        let (touched, parents) = self.remember_plans(ctx, state, conversation)?;
         let news =
             plan_messages::describe_operations(ctx, state, operations, &touched, conversation)?;
         let mut is_side_effect = false;
@@ -168,7 +171,7 @@ impl FinishedCall<'_> {
         let is_owed = std::mem::take(&mut conversation.owed_a_briefing);
         conversation.briefed_this_turn |= is_owed;
         Ok(Messages {
-            plans: news.into_iter().chain(parents).collect(),
+            plans: news.into_iter().chain(of_others).chain(parents).collect(),
             briefing: match is_owed {
                 true => Some(compose_briefing_on(ctx, state, None)?.0),
                 false => None,

@@ -24,6 +24,7 @@ mod next_work;
 mod node_page;
 mod observation;
 mod one_decision;
+mod operation_news;
 mod order_of_notice;
 mod plan_gates;
 mod presence;

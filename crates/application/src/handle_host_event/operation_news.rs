@@ -1,0 +1,227 @@
+//! Tells a session once what others did since its last event: decisions, comments and edits made on
+//! the dashboard, in a terminal, in an editor or by another session.
+//!
+//! A cursor of operations per session. Only operations after it are read, and at most
+//! [`MAX_READ_OPERATIONS`] of them, so that the cost does not grow with the history.
+
+use std::collections::BTreeSet;
+
+use domain::host_event::HostEvent;
+use domain::ids::{NodeId, OperationId, Principal};
+use domain::operation::OperationHead;
+use domain::operation_news::{
+    PlanChange, PlanKnowledge, PlanNews, collect_plan_news, is_news_for_session,
+    render_summary_line, stale_nodes,
+};
+use domain::ports::Snapshot;
+use domain::record;
+use domain::session_state::{Conversation, SessionState};
+use domain::work::focus::Focus;
+
+use crate::context::{Context, Notice};
+use crate::failure::Failure;
+use crate::locate::{load_ancestors, load_node_path};
+
+/// Maximum number of operations read per event.
+const MAX_READ_OPERATIONS: usize = 32;
+/// Maximum number of lines in one message.
+const MAX_NEWS_LINES: usize = 5;
+/// Maximum number of facts of an operation that are read; a larger one is told by its summary.
+const MAX_READ_FACTS: usize = 256;
+
+/// The operations of an event that the session need not be told about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OwnOperations<'o> {
+    /// It made them, or is told about them by other messages of this event.
+    Told(&'o [OperationId]),
+    /// The event found them on disk. They are told by the next event: the session may have written
+    /// these texts itself in a call that is still running.
+    Deferred(&'o [Notice]),
+}
+
+/// Returns whether there is something to tell.
+pub(super) fn has_operation_news(
+    state: &dyn Snapshot,
+    event: &HostEvent,
+    session: &SessionState,
+) -> Result<bool, Failure> {
+    let Some(cursor) = session.told_operation else {
+        return Ok(false);
+    };
+    let head = state.last_operation_id()?;
+    Ok(event.agent.is_none()
+        && load_news_heads(state, event, cursor, head)?
+            .next()
+            .is_some())
+}
+
+/// Returns the message about what others did since the session's last event, and moves its cursor.
+///
+/// The first contact sets the cursor: a new session gets a briefing. A subagent is told nothing,
+/// because the main agent would then not be told.
+pub(super) fn take_operation_news(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    event: &HostEvent,
+    session: &mut SessionState,
+    own: OwnOperations<'_>,
+) -> Result<Option<String>, Failure> {
+    let (until, own) = match own {
+        OwnOperations::Told(own) => (state.last_operation_id()?, own),
+        OwnOperations::Deferred(notices) => (last_told_before(state, notices)?, &[][..]),
+    };
+    let Some(cursor) = session.told_operation else {
+        session.told_operation = Some(until);
+        return Ok(None);
+    };
+    if event.agent.is_some() {
+        return Ok(None);
+    }
+    // A head below the cursor is a restored state.
+    let Some(behind) = until.0.checked_sub(cursor.0) else {
+        session.told_operation = Some(until);
+        return Ok(None);
+    };
+    let heads: Vec<OperationHead> = load_news_heads(state, event, cursor, until)?
+        .filter(|head| !own.contains(&head.id))
+        .collect();
+    let is_long_gap = behind > MAX_READ_OPERATIONS as u64;
+    // The cursor alone is not worth a write transaction, which moving it would ask for.
+    if !heads.is_empty() || !own.is_empty() || is_long_gap {
+        session.told_operation = Some(until);
+    }
+    let lines = render_news_lines(ctx, state, &heads, &session.conversation)?;
+    Ok(compose_message(lines, is_long_gap))
+}
+
+/// Returns the last operation before those that the event itself recorded.
+fn last_told_before(state: &dyn Snapshot, notices: &[Notice]) -> Result<OperationId, Failure> {
+    let first = notices.iter().filter_map(noticed_operation).min();
+    Ok(match first {
+        Some(first) => OperationId(first.0.saturating_sub(1)),
+        None => state.last_operation_id()?,
+    })
+}
+
+/// Returns the operation that recorded what a notice is about.
+pub(super) fn noticed_operation(notice: &Notice) -> Option<OperationId> {
+    match notice {
+        Notice::Changes { operation, .. } | Notice::Submitted { operation, .. } => Some(*operation),
+        _ => None,
+    }
+}
+
+/// Returns the operations in `(cursor, until]` that are news, newest first.
+fn load_news_heads(
+    state: &dyn Snapshot,
+    event: &HostEvent,
+    cursor: OperationId,
+    until: OperationId,
+) -> Result<impl Iterator<Item = OperationHead>, Failure> {
+    let behind = usize::try_from(until.0.saturating_sub(cursor.0)).unwrap_or(usize::MAX);
+    let heads = match behind.min(MAX_READ_OPERATIONS) {
+        0 => Vec::new(),
+        count => state.operation_heads(Some(until.next_id()), count)?,
+    };
+    Ok(heads
+        .into_iter()
+        .filter(move |head| head.id > cursor && is_news_for_session(head, &event.session)))
+}
+
+/// Renders the operations, one line per plan, newest first.
+fn render_news_lines(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    heads: &[OperationHead],
+    conversation: &Conversation,
+) -> Result<Vec<String>, Failure> {
+    if heads.is_empty() {
+        return Ok(Vec::new());
+    }
+    let focus = load_focus_lineage(ctx, state)?;
+    let knowledge = |node: NodeId| PlanKnowledge {
+        is_concerned: focus.contains(&node)
+            || conversation.read.contains_key(&node)
+            || conversation.given.contains_key(&node),
+        version: conversation
+            .read
+            .get(&node)
+            .or(conversation.given.get(&node))
+            .copied(),
+    };
+    let (mut lines, mut told) = (Vec::new(), BTreeSet::new());
+    for head in heads {
+        let operation = match head.facts <= MAX_READ_FACTS {
+            true => state.load_operation(head.id)?,
+            false => None,
+        };
+        let Some(operation) = operation else {
+            lines.push(render_summary_line(head));
+            continue;
+        };
+        let mut news = collect_plan_news(&operation);
+        if news.is_empty() {
+            lines.push(render_summary_line(head));
+        }
+        // Only those the session works with: a cascade may have thousands.
+        news.extend(
+            stale_nodes(&operation)
+                .filter(|node| knowledge(*node).is_concerned)
+                .map(|node| PlanNews {
+                    node,
+                    change: PlanChange::BecameStale,
+                    by: Principal::System,
+                }),
+        );
+        for one in news {
+            let known = knowledge(one.node);
+            // The newest change of a plan says how it is now; a comment adds to it.
+            let repeats =
+                !matches!(one.change, PlanChange::Commented { .. }) && !told.insert(one.node);
+            if repeats || one.is_known(known) {
+                continue;
+            }
+            let Some(node) = state.load_node(one.node)? else {
+                continue;
+            };
+            let path = load_node_path(state, &node)?;
+            lines.push(one.render_line(&path, &node, head.channel, known));
+        }
+    }
+    Ok(lines)
+}
+
+/// Returns the session's focus and the nodes above it.
+fn load_focus_lineage(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<BTreeSet<NodeId>, Failure> {
+    let focus = record::read_record::<Focus>(state, &ctx.session)?;
+    let cursor = focus.and_then(|focus| focus.cursor());
+    let Some(node) = cursor.map(|id| state.load_node(id)).transpose()?.flatten() else {
+        return Ok(BTreeSet::new());
+    };
+    let ancestors = load_ancestors(state, &node)?;
+    Ok(ancestors
+        .iter()
+        .chain([&node])
+        .map(|node| node.id)
+        .collect())
+}
+
+fn compose_message(mut lines: Vec<String>, is_long_gap: bool) -> Option<String> {
+    if lines.is_empty() {
+        return None;
+    }
+    let left = lines.len().saturating_sub(MAX_NEWS_LINES);
+    lines.truncate(MAX_NEWS_LINES);
+    match (left, is_long_gap) {
+        (0, false) => {}
+        (0, true) => lines.push("- and older changes: tl log".to_owned()),
+        (left, _) => lines.push(format!("- and {left} more: tl log")),
+    }
+    Some(format!(
+        "Throughline: changed by others since your last step:\n{}",
+        lines.join("\n")
+    ))
+}
