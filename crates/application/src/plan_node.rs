@@ -13,6 +13,7 @@ use domain::ports::Snapshot;
 use domain::profile::{Level, Profile, ReadAlias, parent_folder};
 use domain::suggest::nearest_hint;
 use domain::tree::Tree;
+use domain::typed_command::PlanCommand;
 use serde::Serialize;
 
 use crate::brief::compose_for_host;
@@ -31,6 +32,16 @@ pub struct PlanRequest {
     pub id: String,
     /// The parent, if the id does not determine it.
     pub under: Option<String>,
+}
+
+impl From<&PlanCommand> for PlanRequest {
+    fn from(command: &PlanCommand) -> Self {
+        Self {
+            kind: command.level.clone(),
+            id: command.id.clone(),
+            under: command.under.clone(),
+        }
+    }
 }
 
 /// The planning prompt.
@@ -129,8 +140,10 @@ pub(crate) fn locate_target<'a, 't>(
         None => wanted.alias.clone(),
     };
     // The central rule of planning: a plan is only written against an approved parent, because
-    // everything below an unapproved one may have to be written again.
+    // everything below an unapproved one may have to be written again. Not in profiles without the
+    // gate, such as tickets.
     if let Some(parent) = &parent
+        && profile.has_gate("hierarchy")
         && parent.status() != Status::Approved
     {
         return Err(unapproved_parent_failure(

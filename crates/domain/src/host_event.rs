@@ -50,6 +50,8 @@ pub enum Happening {
     Stopping {
         again: bool,
     },
+    /// A subagent is about to make its first request.
+    SubagentStarted,
     SubagentStopping,
     SessionEnded,
 }
@@ -66,6 +68,7 @@ impl Happening {
             Self::Compacting => "compacting",
             Self::Compacted => "compacted",
             Self::Stopping { .. } => "stopping",
+            Self::SubagentStarted => "subagent-started",
             Self::SubagentStopping => "subagent-stopping",
             Self::SessionEnded => "session-ended",
         }
@@ -102,7 +105,8 @@ pub struct ToolCall {
     pub touches: Vec<Touch>,
     /// The command line of a shell tool.
     pub command: Option<String>,
-    /// Free text of the call: a description, a prompt, a question. Not file content.
+    /// Free text of the call: a description, a prompt, a question. Not file content. For a skill or
+    /// a slash command, the command as a person would type it.
     pub says: Option<String>,
 }
 
@@ -111,6 +115,14 @@ impl ToolCall {
     #[must_use]
     pub fn shell_line(&self) -> Option<ShellLine> {
         self.command.as_deref().map(ShellLine::parse)
+    }
+
+    /// Returns the text of a call that hands work over: the prompt of a subagent, or the command of a
+    /// skill.
+    #[must_use]
+    pub fn delegated_text(&self) -> Option<&str> {
+        let is_delegated = matches!(self.kind, ToolKind::Agent | ToolKind::Skill);
+        self.says.as_deref().filter(|_| is_delegated)
     }
 
     /// Whether the call runs `tl`, by command or as an MCP tool.
@@ -164,6 +176,8 @@ pub enum ToolKind {
     Mcp,
     /// Starts a subagent.
     Agent,
+    /// Runs a skill or a slash command, which only adds its text to the conversation.
+    Skill,
     Other,
 }
 
@@ -179,6 +193,7 @@ impl ToolKind {
             Self::Read => "read",
             Self::Mcp => "mcp",
             Self::Agent => "agent",
+            Self::Skill => "skill",
             Self::Other => "other",
         }
     }

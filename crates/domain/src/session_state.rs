@@ -11,6 +11,7 @@ use crate::detection::SessionCounters;
 use crate::host_event::Host;
 use crate::ids::{Digest32, NodeId, OperationId, VersionHash};
 use crate::ports::ChangedLines;
+use crate::typed_command::PlanCommand;
 
 /// The state of a session, shared by its hooks and commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +82,21 @@ pub struct Conversation {
     pub told: Option<Digest32>,
     /// Digests of the overlaps with other sessions it was told about.
     pub told_overlaps: Vec<Digest32>,
+    /// Planning handed to subagents that have not started yet, in the order of the calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub handed_over: Vec<PlanCommand>,
+    /// The context that its subagents were given, the latest ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subagents: Vec<SubagentContext>,
+}
+
+/// What a subagent was given: it does not see the conversation of the main agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubagentContext {
+    /// The host's id of the subagent.
+    pub id: String,
+    /// The version of each plan it read, wrote or was given.
+    pub given: BTreeMap<NodeId, VersionHash>,
 }
 
 /// The work of a session: commits, uncommitted lines, guides given.
@@ -128,6 +144,57 @@ impl Conversation {
         self.told = None;
     }
 
+    /// Whether a version of a plan is in the context of the main agent or of a subagent.
+    #[must_use]
+    pub fn knows_version(&self, agent: Option<&str>, node: NodeId, version: VersionHash) -> bool {
+        let known = match agent {
+            None => [self.given.get(&node), self.read.get(&node)],
+            Some(id) => {
+                let subagent = self.subagents.iter().find(|one| one.id == id);
+                [subagent.and_then(|one| one.given.get(&node)), None]
+            }
+        };
+        known.contains(&Some(&version))
+    }
+
+    /// Remembers that a plan was given to the main agent or to a subagent.
+    pub fn remember_given(&mut self, agent: Option<&str>, node: NodeId, version: VersionHash) {
+        let Some(id) = agent else {
+            self.given.insert(node, version);
+            return;
+        };
+        if !self.subagents.iter().any(|one| one.id == id) {
+            // Bounded like the overlaps. Without the end of a subagent: it may be resumed.
+            let excess = (self.subagents.len() + 1).saturating_sub(MAX_SUBAGENTS);
+            self.subagents.drain(..excess);
+            self.subagents.push(SubagentContext {
+                id: id.to_owned(),
+                given: BTreeMap::new(),
+            });
+        }
+        for subagent in self.subagents.iter_mut().filter(|one| one.id == id) {
+            subagent.given.insert(node, version);
+        }
+    }
+
+    /// Remembers that the main agent or a subagent read or wrote a plan.
+    ///
+    /// The session has read it in any case, which is what the read-before-write gate asks for: a
+    /// subagent works for the session.
+    pub fn remember_read(&mut self, agent: Option<&str>, node: NodeId, version: VersionHash) {
+        self.read.insert(node, version);
+        if agent.is_some() {
+            self.remember_given(agent, node, version);
+        }
+    }
+
+    /// Remembers planning that was handed to a subagent, the latest calls.
+    pub fn remember_handover(&mut self, plan: PlanCommand) {
+        let excess = (self.handed_over.len() + 1).saturating_sub(MAX_SUBAGENTS);
+        self.handed_over.drain(..excess);
+        self.handed_over.push(plan);
+    }
+
     /// Remembers overlaps as told, the latest ones.
     pub fn remember_overlaps(&mut self, digests: impl Iterator<Item = Digest32>) {
         self.told_overlaps.extend(digests);
@@ -145,6 +212,9 @@ impl Conversation {
 
 /// Maximum number of overlaps remembered as told.
 const MAX_TOLD_OVERLAPS: usize = 64;
+
+/// Maximum number of subagents whose context is remembered.
+const MAX_SUBAGENTS: usize = 16;
 
 /// Key prefix of all session notes.
 pub const NOTE_KEY_PREFIX: &str = "session/";

@@ -5,6 +5,7 @@
 //! lost without harm.
 
 mod commit;
+mod delegated_planning;
 mod finished_work;
 mod gather;
 mod host_sessions;
@@ -17,6 +18,7 @@ mod prompt_submitted;
 mod session_events;
 mod signals;
 mod stateless;
+mod subagent_events;
 mod tool_about_to_run;
 mod tool_finished;
 mod work_facts;
@@ -138,6 +140,9 @@ pub fn handle_host_event(
         Happening::Compacted => session_events::handle_compacted(ctx, event),
         Happening::Stopping { again } => {
             session_events::handle_stop(ctx, event, *again, surroundings)
+        }
+        Happening::SubagentStarted => {
+            subagent_events::handle_subagent_start(ctx, event, surroundings)
         }
         // A subagent's turn is part of the main agent's, whose own stop is handled.
         Happening::SubagentStopping => Ok(EventOutcome::default()),

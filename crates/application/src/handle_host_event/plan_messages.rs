@@ -143,11 +143,12 @@ fn describe_changed_plan(
     Ok(Some(line))
 }
 
-/// Gives the parent's plan, unless the session has already read it or been given it.
+/// Gives the parent's plan, unless the agent or subagent has already read it or been given it.
 pub(super) fn give_parent_plan(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     conversation: &mut Conversation,
+    agent: Option<&str>,
     parent: &Node,
     child: &PlanPlace<'_>,
 ) -> Result<Option<String>, Failure> {
@@ -155,17 +156,13 @@ pub(super) fn give_parent_plan(
         return Ok(None);
     };
     // By version, not by node: a parent that changed since is given again.
-    let known = [
-        conversation.given.get(&parent.id),
-        conversation.read.get(&parent.id),
-    ];
-    if known.contains(&Some(&version)) {
+    if conversation.knows_version(agent, parent.id, version) {
         return Ok(None);
     }
     let Some(text) = state.load_text(version)? else {
         return Ok(None);
     };
-    conversation.given.insert(parent.id, version);
+    conversation.remember_given(agent, parent.id, version);
     let approved_by = parent
         .approval
         .as_ref()

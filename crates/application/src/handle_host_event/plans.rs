@@ -1,6 +1,6 @@
 //! Resolves the files a tool call names to plans and their nodes.
 
-use domain::host_event::{FileEffect, HostEvent, ToolCall};
+use domain::host_event::{FileEffect, HostEvent};
 use domain::node::Node;
 use domain::ports::{PlanFiles, Snapshot, StoreFault};
 use domain::profile::{PlanPlace, Profile, locate_plan};
@@ -53,7 +53,7 @@ pub fn touched_plans<'p>(
         // counts as read; otherwise `read-before-write` would block every later edit.
         let is_written = |word: &str| written.iter().any(|(path, _)| *path == word);
         found.extend(
-            path_like_words(call)
+            path_like_words(call.command.as_deref().unwrap_or_default())
                 .filter(|word| !is_written(word))
                 .filter_map(|word| plan_at(word, &FileEffect::Read)),
         );
@@ -85,14 +85,10 @@ pub fn touched_files(
         .collect()
 }
 
-/// Returns the words of a command line that may be paths of plans.
-fn path_like_words(call: &ToolCall) -> impl Iterator<Item = &str> {
+/// Returns the words of a command line or a prompt that may be paths of plans.
+pub(super) fn path_like_words(text: &str) -> impl Iterator<Item = &str> {
     let separators = |c: char| c.is_whitespace() || "'\"`;|&<>()=,".contains(c);
-    let words = call
-        .command
-        .as_deref()
-        .unwrap_or_default()
-        .split(separators);
+    let words = text.split(separators);
     // A word without a slash or a dot is a program, an option or text. The limits bound the work
     // for a command line with a whole document in it: every word left costs a path resolution.
     words

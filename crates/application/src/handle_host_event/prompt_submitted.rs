@@ -91,6 +91,7 @@ fn decide_prompt(
         None => take_operation_news(ctx, gathered.state, event, &mut session, own)?,
     };
     let conversation = &mut session.conversation;
+    conversation.handed_over.clear();
     conversation.given.extend(answer.given);
     let noticed = plan_messages::render_notices(gathered.notices);
     let mut outcome = answer.outcome.clone();
@@ -232,7 +233,7 @@ fn plan_for_person(ctx: &Context<'_>, level: String, id: String) -> Result<Comma
     }
 }
 
-fn block_with_failure(what: &str, failure: &Failure) -> EventOutcome {
+pub(super) fn block_with_failure(what: &str, failure: &Failure) -> EventOutcome {
     // No gate objects to a name that is not known.
     if failure.kind != FailureKind::Refused {
         let steps: String = failure

@@ -9,6 +9,7 @@ use domain::profile::PlanPlace;
 use domain::session_state::Conversation;
 
 use super::commit::{Decision, Gathered, decide_and_commit};
+use super::delegated_planning::check_delegated_plans;
 use super::gather::{EvaluatedStep, NextStep, evaluate_step};
 use super::operation_news::{OwnOperations, take_operation_news};
 use super::plans::{TouchedPlan, scan_scope_of};
@@ -24,6 +25,10 @@ pub(super) fn handle_tool_about_to_run(
     call: &ToolCall,
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
+    let delegation = check_delegated_plans(ctx, event, call)?;
+    if let Some(refused) = delegation.refused {
+        return Ok(refused);
+    }
     let step = NextStep::from_call(ctx, event, call, surroundings.plans, surroundings.files);
     // The files above the plans are scanned, so that the gates see their current text.
     let scopes = |state: &dyn Snapshot| -> Result<Vec<ScanScope>, Failure> {
@@ -34,7 +39,9 @@ pub(super) fn handle_tool_about_to_run(
         Ok(scopes)
     };
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
-        decide_step(ctx, event, surroundings, &step, gathered)
+        let mut decision = decide_step(ctx, event, surroundings, &step, gathered)?;
+        delegation.remember_in(event, &mut decision);
+        Ok(decision)
     })
 }
 
@@ -83,6 +90,7 @@ fn decide_step(
             ctx,
             gathered.state,
             conversation,
+            event.agent.as_deref(),
             parents,
         )?);
         told.extend(overlaps::describe_overlaps(
@@ -123,6 +131,7 @@ fn give_parent_plans<'p>(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     conversation: &mut Conversation,
+    agent: Option<&str>,
     parents: impl Iterator<Item = (&'p PlanPlace<'p>, &'p Node)>,
 ) -> Result<Vec<String>, Failure> {
     let (mut seen, mut texts): (Vec<NodeId>, Vec<String>) = (Vec::new(), Vec::new());
@@ -133,6 +142,7 @@ fn give_parent_plans<'p>(
                 ctx,
                 state,
                 conversation,
+                agent,
                 parent,
                 child,
             )?);

@@ -187,6 +187,7 @@ impl FinishedCall<'_> {
         state: &dyn Snapshot,
         conversation: &mut Conversation,
     ) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
+        let agent = self.event.agent.as_deref();
         let mut touched: Vec<NodeId> = Vec::new();
         let mut texts: Vec<String> = Vec::new();
         for TouchedPlan { place, effect, .. } in self.surroundings.plans {
@@ -194,7 +195,7 @@ impl FinishedCall<'_> {
             let Some(node) = &found.node else { continue };
             // A session that wrote a text knows it as well as one that read it.
             if let (Some(version), false) = (node.content.version_hash(), self.failed) {
-                conversation.read.insert(node.id, version);
+                conversation.remember_read(agent, node.id, version);
             }
             if *effect == FileEffect::Read || touched.contains(&node.id) {
                 continue;
@@ -208,6 +209,7 @@ impl FinishedCall<'_> {
                     ctx,
                     state,
                     conversation,
+                    agent,
                     parent,
                     place,
                 )?);

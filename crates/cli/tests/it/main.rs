@@ -45,6 +45,7 @@ mod hook_git;
 mod hook_input;
 mod hook_legitimate;
 mod hook_signals;
+mod hook_subagents;
 mod hook_ways_round;
 mod hostile_repository;
 mod hosts_install;

@@ -88,7 +88,7 @@ pub fn classify_tool_call(call: &ToolCall) -> ToolUse {
         {
             ToolUse::Write
         }
-        ToolKind::Mcp | ToolKind::Agent | ToolKind::Other => ToolUse::Query,
+        ToolKind::Mcp | ToolKind::Agent | ToolKind::Skill | ToolKind::Other => ToolUse::Query,
     }
 }
 

@@ -99,6 +99,8 @@ pub fn concerns_state(event: &HostEvent, facts: &CallFacts<'_>, policy: &Policy)
                     .iter()
                     .any(|gate| concerned_subject(gate, facts, policy).is_some())
                 || call.runs_tl()
+                // Planning that is handed over is gated like a typed command.
+                || call.delegated_text().is_some()
         }
         Happening::ToolFinished { call, .. } => {
             // A host without a session start after compaction gets its briefing with the next

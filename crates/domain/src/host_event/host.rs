@@ -13,6 +13,7 @@ struct HostTraits {
     /// Settings files beside those folders.
     settings_files: &'static [&'static str],
     accepts_context_before_tools: bool,
+    accepts_context_at_subagent_start: bool,
     restarts_after_compaction: bool,
     keeps_start_context_apart: bool,
     needs_stop_follow_up: bool,
@@ -27,6 +28,7 @@ const COMMON: HostTraits = HostTraits {
     settings_folders: &[],
     settings_files: &[],
     accepts_context_before_tools: true,
+    accepts_context_at_subagent_start: true,
     restarts_after_compaction: false,
     keeps_start_context_apart: true,
     needs_stop_follow_up: false,
@@ -71,6 +73,8 @@ define_hosts! {
     Cursor "cursor" {
         display_name: "Cursor",
         settings_folders: &[".cursor/"],
+        // Its event has fields for a refusal only.
+        accepts_context_at_subagent_start: false,
         // Its hook after an edit cannot block, and not every version has the one before it.
         needs_stop_follow_up: true,
     }
@@ -92,6 +96,8 @@ define_hosts! {
         display_name: "Gemini CLI",
         settings_folders: &[".gemini/"],
         accepts_context_before_tools: false,
+        // It has no such event.
+        accepts_context_at_subagent_start: false,
         // Headless, it puts the context before the prompt and only then looks for a slash command.
         keeps_start_context_apart: false,
     }
@@ -132,6 +138,13 @@ impl Host {
     pub fn accepts_context_before_tools(self) -> bool {
         // Where it does not, context is delivered with the next prompt or after the tool.
         self.traits().accepts_context_before_tools
+    }
+
+    /// Whether context at the start of a subagent reaches it.
+    #[must_use]
+    pub fn accepts_context_at_subagent_start(self) -> bool {
+        // Where it does not, the context goes to the agent that starts it.
+        self.traits().accepts_context_at_subagent_start
     }
 
     /// Whether the host sends a session start after it compacted a conversation.

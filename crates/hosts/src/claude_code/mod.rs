@@ -32,6 +32,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
             "PostToolUseFailure",
             "PreCompact",
             "Stop",
+            "SubagentStart",
             "SubagentStop",
             "SessionEnd",
         ],

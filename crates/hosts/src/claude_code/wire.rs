@@ -35,6 +35,7 @@ pub(crate) fn read_event(host: Host, name: &str, fields: &Fields<'_>) -> Option<
         {
             return None;
         }
+        "SubagentStart" => Happening::SubagentStarted,
         "SubagentStop" => Happening::SubagentStopping,
         "SessionEnd" => Happening::SessionEnded,
         _ => return None,

@@ -31,6 +31,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
             "PostToolUse",
             "PreCompact",
             "Stop",
+            "SubagentStart",
             "SubagentStop",
             "SessionEnd",
         ],

@@ -30,6 +30,7 @@ pub(crate) static SPEC: HostSpec = HostSpec {
             "postToolUseFailure",
             "preCompact",
             "agentStop",
+            "subagentStart",
             "subagentStop",
             "sessionEnd",
         ],

@@ -25,6 +25,7 @@ pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "agentStop" => Happening::Stopping {
             again: fields.flag("stop_hook_active"),
         },
+        "subagentStart" => Happening::SubagentStarted,
         "subagentStop" => Happening::SubagentStopping,
         "sessionEnd" => Happening::SessionEnded,
         name if is_claude_format(name) => {

@@ -32,6 +32,7 @@ pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         // before
         // every request, also for OpenCode's own helpers.
         SYSTEM_TRANSFORM_HOOK if is_helper_request(&output) => return None,
+        SYSTEM_TRANSFORM_HOOK if parent.is_some() => Happening::SubagentStarted,
         SYSTEM_TRANSFORM_HOOK => Happening::SessionStarted {
             source: StartSource::Startup,
         },

@@ -76,6 +76,7 @@ impl HostAnswer {
                 | Happening::ToolFinished { .. }
                 | Happening::PromptSubmitted { .. }
                 | Happening::SessionStarted { .. }
+                | Happening::SubagentStarted
                 | Happening::Compacting
                 | Happening::Compacted,
                 ..,

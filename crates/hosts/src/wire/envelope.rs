@@ -16,11 +16,16 @@ pub(crate) fn build_event(
     // camel case under its own.
     let session = fields.first_text(&["session_id", "sessionId", "conversation_id"]);
     let agent = fields.first_text(&["agent_id", "agentId", "subagent_id", "subagent_type"]);
-    // Copilot gives a subagent a session of its own, under the agent's id. Its work belongs to the
-    // parent's session.
+    // Copilot and Cursor give a subagent a session of its own, Copilot under the agent's id. Its
+    // work belongs to the parent's session.
+    let conversation = fields
+        .first_text(&["parent_conversation_id", "parentConversationId"])
+        .filter(|parent| session.as_ref() != Some(parent));
+    let agent = agent.or_else(|| session.clone().filter(|_| conversation.is_some()));
     let parent = fields
         .first_text(&["parent_agent_id", "parentAgentId"])
-        .filter(|_| agent.is_some() && agent == session);
+        .filter(|_| agent.is_some() && agent == session)
+        .or(conversation);
     HostEvent {
         host,
         name: name.to_owned(),

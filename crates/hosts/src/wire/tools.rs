@@ -90,11 +90,16 @@ pub(crate) fn classify_call(described: DescribedCall) -> ToolCall {
         (ToolKind::Edit, Some(command)) => command,
         _ => (kind, deed),
     };
+    let says = match kind {
+        ToolKind::Skill => read_skill_command(&input),
+        ToolKind::Agent => collect_prose(&input, MAX_DELEGATED_CHARS),
+        _ => collect_prose(&input, MAX_PROSE_CHARS),
+    };
     ToolCall {
         id,
         touches: touches::touches_of_call(deed, &input),
         command: None,
-        says: collect_prose(&input),
+        says,
         name,
         kind,
     }
@@ -118,12 +123,26 @@ fn classify_shell_call(id: Option<String>, name: String, input: &Value) -> ToolC
         kind,
         touches: patched,
         command,
-        says: collect_prose(input),
+        says: collect_prose(input, MAX_PROSE_CHARS),
     }
 }
 
+/// Maximum length of a call's prose: signals are detected in it, and a hook has only milliseconds.
+const MAX_PROSE_CHARS: usize = 4_000;
+
+/// Maximum length of a subagent's prompt: the plan it is about may be named at its end.
+const MAX_DELEGATED_CHARS: usize = 32_000;
+
+/// Returns the command of a skill or a slash-command tool as a person would type it.
+fn read_skill_command(input: &Value) -> Option<String> {
+    let name = touches::first_text(input, &["skill", "command", "name"])?;
+    let arguments = touches::first_text(input, &["args", "arguments"]).unwrap_or_default();
+    let command = format!("/{} {arguments}", name.trim_start_matches('/'));
+    Some(command.trim_end().to_owned())
+}
+
 /// Returns the prose in a call's input, without the content it writes: a file may mention anything.
-fn collect_prose(input: &Value) -> Option<String> {
+fn collect_prose(input: &Value, max_chars: usize) -> Option<String> {
     let fields = [
         "description",
         "prompt",
@@ -133,13 +152,21 @@ fn collect_prose(input: &Value) -> Option<String> {
         "justification",
         "instruction",
         "message",
+        "objective",
     ];
+    // Codex may split the message to a subagent into items.
+    let items = input.get("items").and_then(Value::as_array);
     let said: Vec<&str> = fields
         .iter()
         .filter_map(|field| input.get(*field)?.as_str())
+        .chain(
+            items
+                .into_iter()
+                .flatten()
+                .filter_map(|item| item.get("text")?.as_str()),
+        )
         .collect();
-    // Bounded: signals are detected in it, and a hook has only milliseconds.
-    (!said.is_empty()).then(|| said.join("\n").chars().take(4_000).collect())
+    (!said.is_empty()).then(|| said.join("\n").chars().take(max_chars).collect())
 }
 
 /// Returns what `apply_patch <<'EOF' …` touches, also after `cd DIR &&`.
@@ -230,8 +257,11 @@ fn classify_built_in(name: &str) -> Option<(ToolKind, FileDeed)> {
         "bash" | "shell" | "shell_command" | "local_shell" | "exec_command" | "write_stdin"
         | "run_shell_command" | "run_terminal_cmd" | "write_bash" | "powershell"
         | "write_powershell" => (ToolKind::Shell, FileDeed::Nothing),
-        "agent" | "task" | "spawn_agent" | "delegate_to_agent" | "invoke_agent" => {
+        "agent" | "task" | "spawn_agent" | "send_input" | "delegate_to_agent" | "invoke_agent" => {
             (ToolKind::Agent, FileDeed::Nothing)
+        }
+        "skill" | "slashcommand" | "slash_command" | "activate_skill" => {
+            (ToolKind::Skill, FileDeed::Nothing)
         }
         // Listed so that their underscore is not taken for the separator of a server's name.
         "plan_enter" | "plan_exit" => (ToolKind::Other, FileDeed::Nothing),
