@@ -30,6 +30,7 @@ mod uncommitted;
 mod unmask_version;
 pub mod views;
 mod work_briefing;
+mod work_guides;
 pub mod working_copy;
 mod workspace;
 

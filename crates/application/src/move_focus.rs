@@ -32,9 +32,10 @@ use crate::locate::{
 };
 use crate::observe::with_observed;
 use crate::scan::ScanScope;
-use crate::session_position::{SHARED_FOCUS, head_commit, load_focus, load_position};
-use crate::session_state::update_session_state;
+use crate::session_position::{KnownGuides, SHARED_FOCUS, head_commit, load_focus, load_position};
+use crate::session_state::{load_session_state, store_session_state};
 use crate::where_am_i::{WhereView, build_where_view};
+use crate::work_guides;
 
 /// A move of the focus.
 #[derive(Clone, Debug)]
@@ -279,16 +280,16 @@ fn load_ticket_context(
         tx.record_operation(operation)?;
         assessed = Some(found);
     }
-    let text = ticket.render_context_text(ctx, &*tx)?;
     // The agent that entered reads this text, so the context gate need not show it again. A session
     // that only shares the focus has not read it.
-    if !matches!(ctx.actor, Principal::Human(_)) {
-        let phase = ticket.phase().unwrap_or_default().to_owned();
-        let id = ticket.node.id;
-        update_session_state(ctx, tx, |session| {
-            session.work.guided.insert(id, phase);
-        })?;
+    if matches!(ctx.actor, Principal::Human(_)) {
+        let text = ticket.render_context_text(ctx, &*tx, &KnownGuides::new())?;
+        return Ok((assessed, Some(text)));
     }
+    let mut session = load_session_state(&*tx, &ctx.session)?;
+    let text = ticket.render_context_text(ctx, &*tx, &session.conversation.guides)?;
+    work_guides::remember_context(ctx, &mut session, ticket);
+    store_session_state(ctx, tx, &session)?;
     Ok((assessed, Some(text)))
 }
 

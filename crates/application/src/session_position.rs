@@ -2,7 +2,9 @@
 //!
 //! Derived from the focus record and the tree on every call; only the focus itself is stored.
 
-use domain::ids::NodeId;
+use std::collections::BTreeMap;
+
+use domain::ids::{Digest32, NodeId};
 use domain::node::{Content, Node, Progress};
 use domain::ports::{GitHead, Snapshot};
 use domain::presence::AbsentNode;
@@ -319,9 +321,21 @@ impl Ticket {
         ))
     }
 
-    /// Renders the text for an agent that begins a phase: the position, and the phase's guide in
-    /// full.
-    pub(crate) fn render_phase_text(&self, ctx: &Context<'_>) -> String {
+    /// Returns the guide of the ticket's phase.
+    pub(crate) fn find_guide(&self, ctx: &Context<'_>) -> Option<Guide> {
+        let profile = ctx.find_profile(&self.node.profile)?;
+        let phase = find_phase(profile, self.phase())?;
+        let text = read_guide(ctx, phase)?;
+        Some(Guide {
+            name: phase.guide.clone(),
+            digest: Digest32::of_bytes(text.as_bytes()),
+            text,
+        })
+    }
+
+    /// Renders the text for an agent that begins a phase: the position, and the phase's guide, in
+    /// full unless the conversation has this version of it.
+    pub(crate) fn render_phase_text(&self, ctx: &Context<'_>, known: &KnownGuides) -> String {
         let mut lines: Vec<String> = Vec::new();
         let phase = self.phase().unwrap_or("no phase yet");
         lines.push(format!(
@@ -329,13 +343,16 @@ impl Ticket {
             self.node.alias
         ));
         lines.extend(self.render_progress_lines(ctx));
-        let guide = ctx
-            .find_profile(&self.node.profile)
-            .and_then(|profile| find_phase(profile, self.phase()))
-            .and_then(|phase| read_guide(ctx, phase));
-        if let Some(guide) = guide {
-            lines.push(String::new());
-            lines.push(guide.trim_end().to_owned());
+        match self.find_guide(ctx) {
+            Some(guide) if known.get(&guide.name) == Some(&guide.digest) => lines.push(format!(
+                "Its guide is {}, which you have.",
+                guide.name.trim_end_matches(".md")
+            )),
+            Some(guide) => {
+                lines.push(String::new());
+                lines.push(guide.text.trim_end().to_owned());
+            }
+            None => {}
         }
         lines.join("\n")
     }
@@ -345,8 +362,9 @@ impl Ticket {
         &self,
         ctx: &Context<'_>,
         state: &dyn Snapshot,
+        known: &KnownGuides,
     ) -> Result<String, Failure> {
-        let mut text = self.render_phase_text(ctx);
+        let mut text = self.render_phase_text(ctx, known);
         let body = match self.node.content.version_hash() {
             Some(version) => state.load_text(version)?,
             None => None,
@@ -369,6 +387,16 @@ impl Ticket {
         }
         Ok(text)
     }
+}
+
+/// The guides that a conversation has, with the digest of their text.
+pub(crate) type KnownGuides = BTreeMap<String, Digest32>;
+
+/// The guide of a work phase.
+pub(crate) struct Guide {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) digest: Digest32,
 }
 
 /// Maximum number of characters of a ticket given to an agent; the rest is read from the file.

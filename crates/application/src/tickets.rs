@@ -29,6 +29,7 @@ use crate::observe::{
 use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
 use crate::ticket_ids::{choose_root_id, list_taken_ids, next_child_id};
+use crate::work_guides::announce_phase;
 
 /// Request of [`new_ticket`].
 #[derive(Clone, Debug)]
@@ -52,6 +53,9 @@ pub struct TicketView {
     pub work_level: String,
     pub reasons: Vec<String>,
     pub progress: Progress,
+    /// The guide of the phase, if an agent has just set the phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guide: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationId>,
 }
@@ -323,7 +327,10 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
         planned.put_file(&file, Some(&front_matter::set_key(&text, "phase", phase)))?;
         let summary = format!("{} is in phase {phase}", node.alias);
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
-        load_ticket_view(ctx, &*tx, &node.alias, operation)
+        let mut view = load_ticket_view(ctx, &*tx, &node.alias, operation)?;
+        let ticket = load_ticket(ctx, &*tx, load_node(&*tx, id)?, None)?;
+        view.guide = announce_phase(ctx, tx, &ticket)?;
+        Ok(view)
     })
 }
 
@@ -633,6 +640,7 @@ fn load_ticket_view(
         work_level: assessment.level.as_str().to_owned(),
         reasons: assessment.reasons,
         progress: found.node.progress,
+        guide: None,
         operation,
     })
 }

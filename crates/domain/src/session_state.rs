@@ -82,6 +82,9 @@ pub struct Conversation {
     pub told: Option<Digest32>,
     /// Digests of the overlaps with other sessions it was told about.
     pub told_overlaps: Vec<Digest32>,
+    /// The guides of work phases it was given in full, with the digest of their text.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub guides: BTreeMap<String, Digest32>,
     /// Planning handed to subagents that have not started yet, in the order of the calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handed_over: Vec<PlanCommand>,
@@ -109,7 +112,7 @@ pub struct WorkState {
     pub followed: Option<String>,
     /// Uncommitted line counts at that time; `None` if files may have changed since.
     pub uncommitted: Option<Vec<ChangedLines>>,
-    /// The phase whose guide it was given, by ticket.
+    /// The phase it was last told of, by ticket.
     pub guided: BTreeMap<NodeId, String>,
     /// A phase that started and waits for a commit.
     pub pending: Option<PendingPhase>,
@@ -121,7 +124,13 @@ pub struct WorkState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingPhase {
     pub ticket: NodeId,
+    /// The phase before it; empty if it was unknown.
+    #[serde(default)]
+    pub from: String,
     pub to: String,
+    /// Whether the session was told of it.
+    #[serde(default)]
+    pub is_announced: bool,
     /// HEAD at that time.
     pub head: Option<String>,
 }
@@ -141,6 +150,7 @@ impl Conversation {
         // `read` stays: otherwise the read-before-write gate would ask for every plan again after
         // each compaction.
         self.given.clear();
+        self.guides.clear();
         self.told = None;
     }
 

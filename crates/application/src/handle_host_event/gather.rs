@@ -7,8 +7,8 @@ use domain::gates::{
     self, CommandFacts, Event, FiredGate, FrozenFile, GateVerdict, IntendedChange, Override,
     ParentPlan, PlanStep, SessionFile,
 };
-use domain::host_event::{FileEffect, HostEvent, ToolCall};
-use domain::ids::Digest32;
+use domain::host_event::{FileEffect, Host, HostEvent, ToolCall};
+use domain::ids::{Digest32, Principal};
 use domain::plan_document::{DocumentRecord, split_document_path};
 use domain::policy::Governance;
 use domain::ports::{FileReadResult, FileStatResult, PlanFiles, Snapshot};
@@ -114,7 +114,7 @@ pub(crate) fn evaluate_step(
         plans.push(found);
     }
     let work = match step.work_files {
-        Some(files) => Some(gather_work(ctx, state, &mut session.work, files)?),
+        Some(files) => Some(gather_work(ctx, state, &mut session, files)?),
         None => None,
     };
     let steps: Vec<PlanStep<'_>> = step
@@ -149,17 +149,29 @@ pub(crate) fn evaluate_step(
             work: work.as_ref().map(WorkFacts::as_step),
             command: step.command,
             lacks_intent: lacks_intent(ctx, state)?,
+            delivers_context: delivers_context(ctx, &session),
             ..Event::default()
         },
     )?;
     if let Some(work) = &work {
-        work.remember_guidance(&mut session.work, &verdict);
+        work.remember_guidance(ctx, &mut session, &verdict);
     }
     Ok(EvaluatedStep {
         verdict,
         session,
         plans,
     })
+}
+
+/// Whether text reaches the model before a tool runs.
+fn delivers_context(ctx: &Context<'_>, session: &SessionState) -> bool {
+    // The host of the session, which its first event registers; a command may come before it.
+    let by_actor = || match &ctx.actor {
+        Principal::Agent { host, .. } => Host::from_word(host),
+        _ => None,
+    };
+    let host = session.conversation.host.or_else(by_actor);
+    host.is_some_and(Host::accepts_context_before_tools)
 }
 
 /// Evaluates the gates, with the overrides that people granted.

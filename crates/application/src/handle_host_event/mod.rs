@@ -79,10 +79,11 @@ impl EventOutcome {
         Self {
             reply: Reply {
                 block: Some(gates::render_objections(&verdict.blocks)),
+                context: gates::render_handovers(&verdict.handovers),
                 ..Reply::default()
             },
             blocked: verdict.blocks,
-            warned: verdict.warnings,
+            warned: [verdict.warnings, verdict.handovers].concat(),
             ..Self::default()
         }
     }

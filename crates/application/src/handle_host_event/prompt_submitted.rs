@@ -20,6 +20,7 @@ use crate::coordination::load_focus_key;
 use crate::failure::{Failure, FailureKind};
 use crate::plan_node::{PlanRequest, plan_node};
 use crate::scan::ScanScope;
+use crate::work_guides::give_due_guide;
 
 /// Approves in spite of warnings, as in `tl approve --force`.
 const FORCE_OPTION: &str = "--force";
@@ -86,9 +87,12 @@ fn decide_prompt(
         .chain(answer.operation)
         .collect();
     let own = OwnOperations::Told(&own);
-    let news = match &answer.outcome.reply.block {
-        Some(_) => None,
-        None => take_operation_news(ctx, gathered.state, event, &mut session, own)?,
+    let (news, guide) = match &answer.outcome.reply.block {
+        Some(_) => (None, None),
+        None => (
+            take_operation_news(ctx, gathered.state, event, &mut session, own)?,
+            give_due_guide(ctx, gathered.state, &mut session, false)?,
+        ),
     };
     let conversation = &mut session.conversation;
     conversation.handed_over.clear();
@@ -115,6 +119,7 @@ fn decide_prompt(
         told.extend(noticed);
         told.extend(news);
         told.extend(outcome.reply.context.take());
+        told.extend(guide);
         told.extend(offer_named_ticket(ctx, gathered.state, prompt)?);
         if std::mem::take(&mut conversation.owed_a_briefing) {
             let (text, stored) = compose_briefing_on(ctx, gathered.state, None)?;

@@ -29,13 +29,10 @@ pub(super) fn handle_subagent_start(
             outcome => Some(outcome),
         },
     };
-    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::WholeTree]);
+    let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
         let Gathered {
-            state,
-            tree,
-            mut session,
-            ..
+            state, mut session, ..
         } = gathered;
         let conversation = &mut session.conversation;
         if let Some(plan) = &handed_over {
@@ -47,7 +44,7 @@ pub(super) fn handle_subagent_start(
             conversation.handed_over.remove(at);
         }
         let text = match &planned {
-            None => compose_briefing_on(ctx, state, tree, None)?,
+            None => compose_briefing_on(ctx, state, None)?.0,
             Some(Err(failure)) => failure.message.clone(),
             Some(Ok(PlanOutcome { prompt, parent, .. })) => {
                 if let (Some((node, version)), Some(_)) = (parent, &event.agent) {

@@ -66,7 +66,7 @@ fn decide_step(
             ..Decision::default()
         });
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut told: Vec<String> = Vec::from_iter(gates::render_handovers(&verdict.handovers));
     // A session without a cursor gets it at an event that writes anyway.
     if event.host.accepts_context_before_tools() && session.told_operation.is_some() {
         let own = OwnOperations::Deferred(gathered.notices);
@@ -102,7 +102,7 @@ fn decide_step(
     }
     Ok(Decision {
         outcome: EventOutcome {
-            warned: verdict.warnings,
+            warned: [verdict.warnings, verdict.handovers].concat(),
             ..EventOutcome::from_messages(&told)
         },
         session,

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::observe::{observe_then_read, observe_within, observe_within_from};
 use crate::scan::{EarlierScan, FIRST_PLACEHOLDER_ID, ScanScope, scan_plan_files};
 use crate::session_state::{load_event_state, store_session_state};
+use crate::work_guides::give_due_guide;
 use crate::working_copy::is_state_shared;
 
 /// A finished tool call.
@@ -238,6 +239,13 @@ impl FinishedCall<'_> {
                 call,
                 surroundings.files,
             )?);
+        }
+        // What a subagent is given, the main agent does not see.
+        if self.is_work(ctx) && self.event.agent.is_none() {
+            let writes_ticket = surroundings.plans.iter().any(|plan| {
+                plan.effect.modifies_file() && !plan.place.profile.work_phases.is_empty()
+            });
+            told.extend(give_due_guide(ctx, &*tx, &mut session, writes_ticket)?);
         }
         told.extend(messages.briefing.take());
         if self.is_counted(ctx) {

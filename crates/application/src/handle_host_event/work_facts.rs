@@ -4,16 +4,16 @@
 //! there is no count yet.
 
 use domain::gates::{GateVerdict, NewPhase, WorkStep};
-use domain::ids::NodeId;
 use domain::ports::Snapshot;
-use domain::session_state::{PendingPhase, WorkState};
+use domain::session_state::{PendingPhase, SessionState};
 use domain::work::work_level::{Outgrown, find_outgrown_limit};
 
 use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::session_position::{SessionPosition, Ticket, find_phase, head_commit, load_position};
+use crate::session_position::{SessionPosition, Ticket, head_commit, load_position};
 use crate::uncommitted::{count_uncommitted, has_committed_since, load_uncommitted};
+use crate::work_guides;
 
 /// The work that the next edit of a session belongs to.
 pub(super) struct WorkFacts {
@@ -24,15 +24,15 @@ pub(super) struct WorkFacts {
     phase: Option<PhaseDue>,
     outgrown: Option<Outgrown>,
     holder: Option<String>,
-    /// The session's ticket, and the phase it is in.
-    ticket: Option<(NodeId, String)>,
+    /// The session's ticket.
+    ticket: Option<Ticket>,
 }
 
 /// Gathers the work of a session for an edit of this number of files.
 pub(super) fn gather_work(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    work: &mut WorkState,
+    session: &mut SessionState,
     files: usize,
 ) -> Result<WorkFacts, Failure> {
     let place = load_position(ctx, state)?;
@@ -42,14 +42,14 @@ pub(super) fn gather_work(
     let lines = if busy {
         None
     } else {
-        load_uncommitted(ctx, state, work, now.as_deref())
+        load_uncommitted(ctx, state, &mut session.work, now.as_deref())
     };
-    let context = context_due(ctx, state, &place, work)?;
+    let context = context_due(ctx, state, &place, session)?;
     let phase = match (&place.ticket, busy) {
         // The context contains the guide of the current phase; announcing the phase as well would
         // repeat it.
         (Some(ticket), false) if context.is_none() => {
-            phase_due(ctx, state, ticket, work, now.as_deref())?
+            phase_due(ctx, state, ticket, session, now.as_deref())?
         }
         _ => None,
     };
@@ -72,10 +72,7 @@ pub(super) fn gather_work(
         phase,
         outgrown,
         holder,
-        ticket: place.ticket.as_ref().map(|ticket| {
-            let phase = ticket.phase().unwrap_or_default();
-            (ticket.node.id, phase.to_owned())
-        }),
+        ticket: place.ticket,
     })
 }
 
@@ -100,18 +97,27 @@ impl WorkFacts {
 
     /// Remembers that the ticket's context or guide was given. A context counts as given even if its
     /// gate only warns or is off; otherwise the start of a later phase would not be detected.
-    pub(super) fn remember_guidance(&self, work: &mut WorkState, verdict: &GateVerdict) {
-        let Some((ticket, phase)) = &self.ticket else {
+    pub(super) fn remember_guidance(
+        &self,
+        ctx: &Context<'_>,
+        session: &mut SessionState,
+        verdict: &GateVerdict,
+    ) {
+        let Some(ticket) = &self.ticket else {
             return;
         };
-        let blocks_phase = verdict.is_blocked_by("phase");
-        let gave_guide = self
-            .phase
-            .as_ref()
-            .is_some_and(|phase| !phase.needs_commit || !blocks_phase);
-        if self.context.is_some() || gave_guide {
-            work.guided.insert(*ticket, phase.clone());
-            work.pending = None;
+        if self.context.is_some() {
+            work_guides::remember_context(ctx, session, ticket);
+        }
+        let Some(phase) = &self.phase else {
+            return;
+        };
+        work_guides::remember_guide(ctx, session, ticket);
+        match &mut session.work.pending {
+            Some(pending) if phase.needs_commit && verdict.is_blocked_by("phase") => {
+                pending.is_announced = true;
+            }
+            pending => *pending = None,
         }
     }
 }
@@ -136,17 +142,18 @@ fn context_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     place: &SessionPosition,
-    work: &WorkState,
+    session: &SessionState,
 ) -> Result<Option<String>, Failure> {
     match &place.ticket {
-        Some(ticket) if !work.guided.contains_key(&ticket.node.id) => {
-            ticket.render_context_text(ctx, state).map(Some)
+        Some(ticket) if !session.work.guided.contains_key(&ticket.node.id) => {
+            let guides = &session.conversation.guides;
+            ticket.render_context_text(ctx, state, guides).map(Some)
         }
         _ => Ok(None),
     }
 }
 
-/// A phase that began and was not announced yet.
+/// A phase that began: its guide was not given yet, or it waits for a commit.
 struct PhaseDue {
     from: Option<String>,
     to: String,
@@ -154,54 +161,38 @@ struct PhaseDue {
     needs_commit: bool,
 }
 
-/// Returns the ticket's phase if it differs from the one the session was guided for, with no commit
-/// since.
+/// Returns the phase that began since the session was guided, with no commit since.
 fn phase_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     ticket: &Ticket,
-    work: &mut WorkState,
+    session: &mut SessionState,
     head: Option<&str>,
 ) -> Result<Option<PhaseDue>, Failure> {
-    let phase = ticket.phase().unwrap_or_default();
-    let Some(guided) = work.guided.get(&ticket.node.id).cloned() else {
+    work_guides::note_phase_change(ctx, session, &ticket.node);
+    let is_of_ticket = |pending: &PendingPhase| pending.ticket == ticket.node.id;
+    let Some(pending) = session.work.pending.clone().filter(is_of_ticket) else {
+        session.work.pending = None;
         return Ok(None);
     };
-    if guided == phase
-        || ctx
-            .find_profile(&ticket.node.profile)
-            .and_then(|all| find_phase(all, ticket.phase()))
-            .is_none()
-    {
-        work.pending = None;
-        return Ok(None);
-    }
-    // Remembers HEAD from when the phase was first seen, so that a commit in between ends the wait.
-    let pending = match work.pending.clone() {
-        Some(pending) if pending.ticket == ticket.node.id && pending.to == phase => pending,
-        _ => PendingPhase {
-            ticket: ticket.node.id,
-            to: phase.to_owned(),
-            head: head.map(str::to_owned),
-        },
-    };
+    // Compared with HEAD from when the phase was first seen: a commit in between ends the wait.
     if has_committed_since(ctx, state, pending.head.as_deref(), head)? {
-        work.guided.insert(ticket.node.id, phase.to_owned());
-        work.pending = None;
+        session.work.pending = None;
         return Ok(None);
     }
-    work.pending = Some(pending);
     // With a clean tree no commit can be demanded; the agent could never satisfy the gate.
     let needs_commit = head.is_some()
         && count_uncommitted(ctx, state)
             .0
             .is_some_and(|found| found.anything);
-    let guide = ticket.render_phase_text(ctx);
-    let from = Some(guided).filter(|from| !from.is_empty());
+    if pending.is_announced && !needs_commit {
+        session.work.pending = None;
+        return Ok(None);
+    }
     Ok(Some(PhaseDue {
-        from,
-        to: phase.to_owned(),
-        guide,
+        from: Some(pending.from).filter(|from| !from.is_empty()),
+        to: pending.to,
+        guide: ticket.render_phase_text(ctx, &session.conversation.guides),
         needs_commit,
     }))
 }

@@ -53,7 +53,7 @@ fn work_state(store: &MemoryStore) -> WorkState {
     SessionState::from_note(note.as_deref()).work
 }
 
-/// The first edit of a session at a ticket: the block carries the ticket, and it is noted that it was given.
+/// The first edit of a session at a ticket: the reply carries the ticket, and it is noted that it was given.
 fn edit(world: &World) -> bool {
     let call = ToolCall {
         id: None,
@@ -88,7 +88,7 @@ fn edit(world: &World) -> bool {
         &event,
         &surroundings,
     );
-    handled.unwrap().reply.block.is_some()
+    handled.unwrap().reply.context.is_some()
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn session_state_written_by_a_parallel_call_survives_a_gate_that_read_it_before(
         .unwrap();
         tx.commit().unwrap();
     }));
-    assert!(edit(&world), "the ticket is given with a block");
+    assert!(edit(&world), "the ticket is given with the edit");
     let memory = work_state(&inner);
     assert_eq!(
         memory.followed_up,

@@ -138,7 +138,8 @@ fn an_override_counts_for_a_ticket_below_another() {
             says: None,
         };
         let event = HostEvent {
-            host: Host::ClaudeCode,
+            // It takes no context before a tool, so the gate blocks.
+            host: Host::Gemini,
             name: "PreToolUse".to_owned(),
             session: "s".to_owned(),
             turn: None,

@@ -6,7 +6,7 @@ use application::override_gate::{OverrideRequest, override_gate};
 use application::show_node::show_node;
 use application::tickets::{list_scenarios, set_phase, set_work_level};
 use application::where_am_i::where_am_i;
-use domain::host_event::{Happening, Host};
+use domain::host_event::{Happening, Host, Reply};
 use domain::node::Progress;
 use domain::policy::GateMode;
 use domain::ports::HeadMoveKind;
@@ -140,19 +140,151 @@ fn the_agent_is_warned_once_when_an_edit_crosses_the_limit() {
     assert!(told.unwrap().contains("450 uncommitted changed lines"));
 }
 
-#[test]
-fn the_first_edit_at_a_ticket_is_blocked_with_its_context_once() {
-    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
-    // Entered at the terminal: the agent's session has not read the ticket.
+/// Enters a ticket at the terminal: no agent's session has read it.
+fn enter_as_person(world: &World, node: &str) {
     let request = FocusMove::Enter {
-        node: words("017a"),
+        node: words(node),
         claim: false,
     };
     move_focus(&world.ctx(), &request).unwrap();
+}
+
+#[test]
+fn the_first_edit_at_a_ticket_passes_with_its_context_where_the_host_takes_it() {
+    for host in Host::ALL {
+        let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+        enter_as_person(&world, "017a");
+        let mut session = Session::with_git(&world, "s", &git);
+        session.host = host;
+        let asked = session.before_write("src/a.rs", "fn a() {}\n");
+        let given = match host.accepts_context_before_tools() {
+            true => {
+                assert_eq!((blocked(&asked), warned(&asked)), (vec![], vec!["context"]));
+                asked.reply.context
+            }
+            false => {
+                assert_eq!(blocked(&asked), ["context"], "{host:?}");
+                asked.reply.block
+            }
+        };
+        let given = given.unwrap();
+        for part in ["# Lines", "is in the phase intake", "# Intake"] {
+            assert!(given.contains(part), "{host:?}: no `{part}` in {given}");
+        }
+        let again = session.before_write("src/a.rs", "fn a() {}\n");
+        assert_eq!(again.reply, Reply::default(), "{host:?}");
+    }
+}
+
+#[test]
+fn a_call_that_is_blocked_still_hands_the_context_over() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter_as_person(&world, "017a");
+    git.change_lines("src/a.rs", 900);
     let session = Session::with_git(&world, "s", &git);
     let asked = session.before_write("src/a.rs", "fn a() {}\n");
-    assert_eq!(blocked(&asked), ["context"]);
-    assert!(asked.reply.block.unwrap().contains("# Lines"));
+    assert_eq!(blocked(&asked), ["loc"]);
+    assert!(asked.reply.context.unwrap().contains("# Lines"));
+    let again = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(again.reply.context, None);
+}
+
+/// Sets a key of the ticket `017a`, in its file.
+fn with_phase(world: &World, phase: &str) -> String {
+    let text = world.files.text(TICKET).unwrap();
+    let line = text.lines().find(|line| line.starts_with("phase:"));
+    text.replace(line.unwrap(), &format!("phase: {phase}"))
+}
+
+const TICKET: &str = "tickets/017a-loc/ticket.md";
+
+#[test]
+fn every_phase_gives_its_guide_when_it_begins_in_the_file() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    session.read(TICKET);
+    let phases = [
+        ("define-behavior", Some("# Define behavior")),
+        // The same guide as before.
+        ("scenario-gate", None),
+        ("decomposition", Some("# Decomposition")),
+        ("implement", Some("# Implement")),
+        ("done", Some("# Done")),
+    ];
+    for (phase, guide) in phases {
+        let told = session.write(TICKET, &with_phase(&world, phase));
+        let told = told.reply.context.unwrap_or_default();
+        assert!(told.contains(&format!("in the phase {phase}")), "{told}");
+        match guide {
+            Some(guide) => assert!(told.contains(guide), "{phase}: {told}"),
+            None => assert!(
+                told.ends_with("Its guide is SCENARIOS, which you have."),
+                "{told}"
+            ),
+        }
+        // Nothing to commit, and the guide is there: the next edit is free.
+        assert_eq!(edit(&session), NONE, "{phase}");
+    }
+}
+
+#[test]
+fn a_phase_that_somebody_else_changed_is_told_at_the_next_prompt_once() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    session.prompt("go on");
+    set_phase(&world.ctx(), &words("017a"), "decomposition").unwrap();
+    let told = session.prompt("what now?").reply.context.unwrap();
+    assert!(told.contains("# Decomposition"), "{told}");
+    let again = session.prompt("and now?").reply.context;
+    assert!(!again.unwrap_or_default().contains("decomposition"));
+    // Back, before anything was done in it: nothing is waited for.
+    git.change_lines("src/a.rs", 3);
+    set_phase(&world.ctx(), &words("017a"), "intake").unwrap();
+    assert_eq!(edit(&session), NONE);
+}
+
+#[test]
+fn an_agent_that_sets_the_phase_reads_the_guide_in_the_answer() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    session.start();
+    let ctx = world.agent("s").with_git_and_session(&git, "s".to_owned());
+    let set = |phase: &str| set_phase(&ctx, &words("017a"), phase).unwrap().guide;
+    assert!(
+        set("define-behavior")
+            .unwrap()
+            .contains("# Define behavior")
+    );
+    let told = session.ran("tl ticket phase 017a define-behavior");
+    assert_eq!(told.reply.context, None, "not a second time");
+    assert!(set("scenario-gate").unwrap().ends_with("which you have."));
+    assert_eq!(edit(&session), NONE);
+    // The work of the phase before still has to be committed.
+    git.change_lines("src/a.rs", 3);
+    set("implement");
+    let asked = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(blocked(&asked), ["phase"]);
+    let reason = asked.reply.block.unwrap();
+    assert!(
+        reason.contains("Its guide is TDD, which you have."),
+        "{reason}"
+    );
+    let by_person = set_phase(&world.ctx(), &words("017a"), "done").unwrap();
+    assert_eq!(by_person.guide, None, "a person opens the file");
+}
+
+#[test]
+fn writing_in_a_ticket_without_its_context_gives_it() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter_as_person(&world, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    session.read(TICKET);
+    let text = format!("{}\nMore.\n", world.files.text(TICKET).unwrap());
+    let told = session.write(TICKET, &text).reply.context.unwrap();
+    assert!(told.contains("# Intake"), "{told}");
     assert_eq!(edit(&session), NONE);
 }
 
@@ -173,8 +305,15 @@ fn a_new_phase_asks_for_a_commit_first_and_gives_its_guide() {
     set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
     let asked = session.before_write("src/a.rs", "fn a() {}\n");
     assert_eq!(blocked(&asked), ["phase"]);
-    assert!(asked.reply.block.unwrap().contains("commit to proceed"));
-    assert_eq!(edit(&session), ["phase"], "until the commit");
+    let reason = asked.reply.block.unwrap();
+    assert!(reason.contains("commit to proceed") && reason.contains("# Implement"));
+    let asked = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(blocked(&asked), ["phase"], "until the commit");
+    let reason = asked.reply.block.unwrap();
+    assert!(
+        reason.ends_with("Its guide is TDD, which you have.\n"),
+        "{reason}"
+    );
     git.commit("feat: intake is over");
     assert_eq!(edit(&session), NONE);
 }
@@ -186,8 +325,11 @@ fn a_new_phase_with_nothing_to_commit_only_gives_its_guide() {
     let session = Session::with_git(&world, "s", &git);
     assert_eq!(edit(&session), NONE);
     set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
-    assert_eq!(edit(&session), ["phase"]);
-    assert_eq!(edit(&session), NONE);
+    let asked = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(blocked(&asked), NONE);
+    assert!(asked.reply.context.unwrap().contains("# Implement"));
+    let again = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(again.reply, Reply::default());
 }
 
 #[test]

@@ -159,4 +159,7 @@ fn print_ticket(app: &App, ticket: &TicketView) {
         DIM,
         format!("  {file} · {} ({reasons})", ticket.work_level),
     ));
+    if let Some(guide) = &ticket.guide {
+        app.ui.print_line(format_args!("\n{guide}"));
+    }
 }

@@ -257,7 +257,7 @@ fn a_plugin_is_an_installation() {
     let health = &outcome["hosts"][0];
     assert_eq!(
         (text(health, "host"), &health["hooks"]),
-        ("claude-code", &json!(10)),
+        ("claude-code", &json!(11)),
         "{health}"
     );
     assert!(text(health, "file").contains("plugin"), "{health}");

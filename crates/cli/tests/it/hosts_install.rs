@@ -12,7 +12,7 @@ pub(crate) const HOSTS: [(&str, &str, usize, &str); 6] = [
     (
         "claude-code",
         ".claude/settings.json",
-        10,
+        11,
         ".claude/commands/plan-chapter.md",
     ),
     (
@@ -30,7 +30,7 @@ pub(crate) const HOSTS: [(&str, &str, usize, &str); 6] = [
     (
         "codex",
         ".codex/hooks.json",
-        8,
+        9,
         ".agents/skills/plan-chapter/SKILL.md",
     ),
     (
@@ -42,7 +42,7 @@ pub(crate) const HOSTS: [(&str, &str, usize, &str); 6] = [
     (
         "copilot",
         ".github/hooks/throughline.json",
-        9,
+        10,
         ".agents/skills/plan-chapter/SKILL.md",
     ),
 ];

@@ -1,12 +1,14 @@
-//! `context` gate: blocks the first edit after a session entered a ticket, and delivers the
-//! ticket's context in the block itself.
+//! `context` gate: gives the ticket's context with the first edit after a session entered a ticket.
+//!
+//! Where the host does not pass context on before a tool, the edit is blocked once, with the context
+//! in the block.
 
 use super::event::WorkStep;
 use super::{Gate, GateScope, Objection};
 
 pub(super) const GATE: Gate = Gate {
     name: "context",
-    text: "the first edit after entering a ticket, until its context was given; the block gives it",
+    text: "the first edit in a ticket without its context, where the host cannot add it; make it again",
     scope: GateScope::Work,
     never_overridden: None,
     mode: |policy| policy.gates.context,
@@ -24,5 +26,6 @@ fn check_context(step: &WorkStep<'_>) -> Option<Objection> {
         ),
         next_steps: vec!["read it, then make the same change again".to_owned()],
         carries: Some(context.to_owned()),
+        is_handover: true,
     })
 }

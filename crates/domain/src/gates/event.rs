@@ -25,6 +25,9 @@ pub struct Event<'e> {
     pub lacks_intent: bool,
     /// A node that would be completed without its evidence.
     pub unproved: Option<UnprovedNode<'e>>,
+    /// Whether the host passes text on to the model before a step: then nothing is blocked only to
+    /// hand over a text.
+    pub delivers_context: bool,
     /// The overrides of a person.
     pub overrides: &'e [Override],
 }

@@ -97,6 +97,8 @@ pub struct Objection {
     pub next_steps: Vec<String>,
     /// Text that the agent has to read before it continues.
     pub carries: Option<String>,
+    /// Whether it blocks only to hand over that text: the same step passes afterwards.
+    pub is_handover: bool,
 }
 
 impl Objection {
@@ -107,6 +109,7 @@ impl Objection {
             why,
             next_steps,
             carries: None,
+            is_handover: false,
         }
     }
 }
@@ -127,6 +130,8 @@ pub struct GateVerdict {
     pub blocks: Vec<FiredGate>,
     /// The step may happen; the agent gets a warning.
     pub warnings: Vec<FiredGate>,
+    /// Gates that only hand over a text, where the host delivers it: the step may happen.
+    pub handovers: Vec<FiredGate>,
     /// Gates that would block without the override of a person.
     pub overridden: Vec<FiredGate>,
 }
@@ -164,6 +169,7 @@ pub fn evaluate(event: &Event<'_>, policy: &Policy) -> GateVerdict {
                     .iter()
                     .any(|(name, of)| *name == gate.name && *of == subject.name);
             let list = match mode {
+                _ if objection.is_handover && event.delivers_context => &mut verdict.handovers,
                 GateMode::Block if is_overridden => &mut verdict.overridden,
                 GateMode::Block => &mut verdict.blocks,
                 GateMode::Warn | GateMode::Off => &mut verdict.warnings,
@@ -211,6 +217,17 @@ pub fn render_objections(fired: &[FiredGate]) -> String {
         }
     }
     text
+}
+
+/// Renders the texts that gates hand over with a step that may happen.
+#[must_use]
+pub fn render_handovers(fired: &[FiredGate]) -> Option<String> {
+    let texts: Vec<&str> = fired
+        .iter()
+        .filter_map(|one| one.objection.carries.as_deref())
+        .map(str::trim_end)
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
 /// Returns the gate of that name.

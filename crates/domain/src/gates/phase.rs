@@ -29,5 +29,6 @@ fn check_phase(step: &WorkStep<'_>) -> Option<Objection> {
         why: format!("`{}` is entering the {} phase{from}", step.node, phase.to),
         next_steps: vec![next.to_owned()],
         carries: Some(phase.guide.to_owned()),
+        is_handover: !phase.needs_commit,
     })
 }
