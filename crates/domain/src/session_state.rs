@@ -72,7 +72,8 @@ pub struct Conversation {
     pub owed_a_briefing: bool,
     /// It had a briefing in this turn already; some hosts do not report back what we sent.
     pub briefed_this_turn: bool,
-    /// Messages that could not be delivered yet, for the next prompt.
+    /// Messages that could not be delivered yet, for the next prompt, or for the next tool where a
+    /// host takes none with a prompt.
     pub untold: Vec<String>,
     /// Digest of the version and warnings last sent about each plan.
     pub warned: BTreeMap<NodeId, Digest32>,

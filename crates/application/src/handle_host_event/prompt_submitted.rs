@@ -114,24 +114,30 @@ fn decide_prompt(
         if answered.is_some() && answered == conversation.answered {
             outcome.reply = Reply::default();
         }
-        let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
+        let faults = surroundings.faults.map(str::to_owned);
+        let is_delivered = event.host.accepts_context_with_prompts();
+        let mut told: Vec<String> = faults.filter(|_| is_delivered).into_iter().collect();
         told.append(&mut conversation.untold);
         told.extend(noticed);
         told.extend(news);
         told.extend(outcome.reply.context.take());
         told.extend(guide);
         told.extend(offer_named_ticket(ctx, gathered.state, prompt)?);
-        if std::mem::take(&mut conversation.owed_a_briefing) {
+        if is_delivered && std::mem::take(&mut conversation.owed_a_briefing) {
             let (text, stored) = compose_briefing_on(ctx, gathered.state, None)?;
             told.push(text);
             summary = Some(stored);
         }
         conversation.briefed_this_turn = false;
         conversation.answered = answered;
-        let text = told.join("\n\n");
-        let is_news = !text.is_empty() && conversation.remember_if_new(&text);
-        outcome.faults_told = is_news && surroundings.faults.is_some();
-        outcome.reply.context = is_news.then_some(text);
+        if is_delivered {
+            let text = told.join("\n\n");
+            let is_news = !text.is_empty() && conversation.remember_if_new(&text);
+            outcome.faults_told = is_news && surroundings.faults.is_some();
+            outcome.reply.context = is_news.then_some(text);
+        } else {
+            conversation.untold = told;
+        }
     }
     Ok(Decision {
         outcome,

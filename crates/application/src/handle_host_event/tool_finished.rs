@@ -98,6 +98,11 @@ impl FinishedCall<'_> {
         !self.surroundings.plans.is_empty() || self.is_counted(ctx) || self.is_work(ctx)
     }
 
+    /// Whether the messages of a prompt are delivered after a tool.
+    fn delivers_untold(&self) -> bool {
+        !self.event.host.accepts_context_with_prompts()
+    }
+
     /// Returns whether a plan changed that the call does not name, with the scan that found it, others
     /// changed something, or a briefing lost in a compaction is due; `None` if none of it.
     fn find_news(&self, ctx: &Context<'_>) -> Result<Option<Option<EarlierScan>>, Failure> {
@@ -110,7 +115,9 @@ impl FinishedCall<'_> {
         }
         let state = ctx.store.begin_read()?;
         let session = load_event_state(&*state, self.event)?;
-        if session.conversation.owed_a_briefing
+        let conversation = &session.conversation;
+        if conversation.owed_a_briefing
+            || self.delivers_untold() && !conversation.untold.is_empty()
             || has_operation_news(&*state, self.event, &session)?
         {
             return Ok(Some(None));
@@ -169,10 +176,19 @@ impl FinishedCall<'_> {
             is_side_effect |= touched.is_empty() && state.load_operation(*id)?.is_some();
         }
         let news = news.and_then(|news| render_news(conversation, news, is_side_effect));
+        let untold = match self.delivers_untold() {
+            true => std::mem::take(&mut conversation.untold),
+            false => Vec::new(),
+        };
         let is_owed = std::mem::take(&mut conversation.owed_a_briefing);
         conversation.briefed_this_turn |= is_owed;
         Ok(Messages {
-            plans: news.into_iter().chain(of_others).chain(parents).collect(),
+            plans: untold
+                .into_iter()
+                .chain(news)
+                .chain(of_others)
+                .chain(parents)
+                .collect(),
             briefing: match is_owed {
                 true => Some(compose_briefing_on(ctx, state, None)?.0),
                 false => None,

@@ -13,6 +13,7 @@ struct HostTraits {
     /// Settings files beside those folders.
     settings_files: &'static [&'static str],
     accepts_context_before_tools: bool,
+    accepts_context_with_prompts: bool,
     accepts_context_at_subagent_start: bool,
     restarts_after_compaction: bool,
     keeps_start_context_apart: bool,
@@ -28,6 +29,7 @@ const COMMON: HostTraits = HostTraits {
     settings_folders: &[],
     settings_files: &[],
     accepts_context_before_tools: true,
+    accepts_context_with_prompts: true,
     accepts_context_at_subagent_start: true,
     restarts_after_compaction: false,
     keeps_start_context_apart: true,
@@ -73,7 +75,8 @@ define_hosts! {
     Cursor "cursor" {
         display_name: "Cursor",
         settings_folders: &[".cursor/"],
-        // Its event has fields for a refusal only.
+        // These events have fields for a refusal only.
+        accepts_context_with_prompts: false,
         accepts_context_at_subagent_start: false,
         // Its hook after an edit cannot block, and not every version has the one before it.
         needs_stop_follow_up: true,
@@ -138,6 +141,13 @@ impl Host {
     pub fn accepts_context_before_tools(self) -> bool {
         // Where it does not, context is delivered with the next prompt or after the tool.
         self.traits().accepts_context_before_tools
+    }
+
+    /// Whether context from a hook at a prompt reaches the model.
+    #[must_use]
+    pub fn accepts_context_with_prompts(self) -> bool {
+        // Where it does not, context is delivered with the next tool.
+        self.traits().accepts_context_with_prompts
     }
 
     /// Whether context at the start of a subagent reaches it.
