@@ -14,7 +14,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use domain::calling_session::{HostProcess, ProcessIdentity, argument_digest, own_call_digest};
+use domain::calling_session::{
+    HostProcess, ProcessIdentity, UNKNOWN_SESSION, argument_digest, own_call_digest,
+};
 use domain::host_event::Host;
 use domain::ids::{Digest32, Principal};
 use domain::ports::Snapshot;
@@ -25,8 +27,6 @@ use crate::wiring::Project;
 
 /// Set by our own hooks where a host lets them set variables, and by people.
 const SESSION_VARIABLE: &str = "THROUGHLINE_SESSION";
-/// Session name of an agent that names none.
-const UNKNOWN_SESSION: &str = "unknown";
 /// Maximum number of ancestors to follow.
 const MAX_ANCESTORS: usize = 64;
 /// Shells, which only run other programs and are never the host.

@@ -13,6 +13,9 @@ use crate::host_event::ShellLine;
 use crate::ids::Digest32;
 use crate::session_state::NOTE_KEY_PREFIX;
 
+/// Session name of an agent that names none.
+pub const UNKNOWN_SESSION: &str = "unknown";
+
 /// Maximum number of remembered calls per session; more do not run at the same time.
 const MAX_CALLS_PER_SESSION: usize = 16;
 

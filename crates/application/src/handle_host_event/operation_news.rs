@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use domain::host_event::HostEvent;
+use domain::calling_session::UNKNOWN_SESSION;
+use domain::host_event::{Happening, HostEvent};
 use domain::ids::{NodeId, OperationId, Principal};
 use domain::operation::OperationHead;
 use domain::operation_news::{
@@ -39,20 +40,44 @@ pub(super) enum OwnOperations<'o> {
     Deferred(&'o [Notice]),
 }
 
-/// Returns whether there is something to tell.
-pub(super) fn has_operation_news(
+/// Which news an event tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NewsScope {
+    All,
+    /// Only if something is urgent: telling is remembered, and a step that writes nothing else should
+    /// not wait for the write lock because another session edits plans that this one never read.
+    IfUrgent,
+}
+
+/// What is new for a session.
+struct OperationNews {
+    /// Lines with whether they are urgent: about a plan that the session works with, or by a person.
+    lines: Vec<(bool, String)>,
+    /// The operation that the session knows once it was told.
+    until: OperationId,
+    /// Whether the cursor is worth storing although there is nothing to tell.
+    moves_cursor: bool,
+    is_long_gap: bool,
+}
+
+impl OperationNews {
+    fn is_urgent(&self) -> bool {
+        self.lines.iter().any(|(is_urgent, _)| *is_urgent)
+    }
+}
+
+/// Returns whether there is something urgent to tell.
+pub(super) fn has_urgent_news(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     event: &HostEvent,
     session: &SessionState,
 ) -> Result<bool, Failure> {
-    let Some(cursor) = session.told_operation else {
+    if session.told_operation.is_none() || event.agent.is_some() {
         return Ok(false);
-    };
-    let head = state.last_operation_id()?;
-    Ok(event.agent.is_none()
-        && load_news_heads(state, event, cursor, head)?
-            .next()
-            .is_some())
+    }
+    let own = OwnOperations::Told(&[]);
+    Ok(collect_operation_news(ctx, state, event, session, own)?.is_urgent())
 }
 
 /// Returns the message about what others did since the session's last event, and moves its cursor.
@@ -65,33 +90,67 @@ pub(super) fn take_operation_news(
     event: &HostEvent,
     session: &mut SessionState,
     own: OwnOperations<'_>,
+    scope: NewsScope,
 ) -> Result<Option<String>, Failure> {
+    if session.told_operation.is_some() && event.agent.is_some() {
+        return Ok(None);
+    }
+    let news = collect_operation_news(ctx, state, event, session, own)?;
+    if scope == NewsScope::IfUrgent && !news.is_urgent() {
+        return Ok(None);
+    }
+    if news.moves_cursor || !news.lines.is_empty() {
+        session.told_operation = Some(news.until);
+    }
+    Ok(compose_message(news))
+}
+
+fn collect_operation_news(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    event: &HostEvent,
+    session: &SessionState,
+    own: OwnOperations<'_>,
+) -> Result<OperationNews, Failure> {
     let (until, own) = match own {
         OwnOperations::Told(own) => (state.last_operation_id()?, own),
         OwnOperations::Deferred(notices) => (last_told_before(state, notices)?, &[][..]),
     };
-    let Some(cursor) = session.told_operation else {
-        session.told_operation = Some(until);
-        return Ok(None);
+    let mut news = OperationNews {
+        lines: Vec::new(),
+        until,
+        moves_cursor: true,
+        is_long_gap: false,
     };
-    if event.agent.is_some() {
-        return Ok(None);
-    }
     // A head below the cursor is a restored state.
-    let Some(behind) = until.0.checked_sub(cursor.0) else {
-        session.told_operation = Some(until);
-        return Ok(None);
+    let Some((cursor, behind)) = session
+        .told_operation
+        .and_then(|cursor| Some((cursor, until.0.checked_sub(cursor.0)?)))
+    else {
+        return Ok(news);
     };
-    let heads: Vec<OperationHead> = load_news_heads(state, event, cursor, until)?
-        .filter(|head| !own.contains(&head.id))
-        .collect();
-    let is_long_gap = behind > MAX_READ_OPERATIONS as u64;
-    // The cursor alone is not worth a write transaction, which moving it would ask for.
-    if !heads.is_empty() || !own.is_empty() || is_long_gap {
-        session.told_operation = Some(until);
-    }
-    let lines = render_news_lines(ctx, state, &heads, &session.conversation)?;
-    Ok(compose_message(lines, is_long_gap))
+    let (own_heads, heads): (Vec<OperationHead>, Vec<OperationHead>) =
+        load_news_heads(state, event, cursor, until)?
+            .partition(|head| own.contains(&head.id) || is_by_own_command(event, head));
+    news.is_long_gap = behind > MAX_READ_OPERATIONS as u64;
+    // The cursor alone is not worth a write transaction, unless the next event would read as much.
+    news.moves_cursor = !own_heads.is_empty() || news.is_long_gap;
+    news.lines = render_news_lines(ctx, state, &heads, &session.conversation)?;
+    Ok(news)
+}
+
+/// Whether the call that just finished probably made an operation: it ran `tl`, in a shell that does
+/// not tell its session.
+fn is_by_own_command(event: &HostEvent, head: &OperationHead) -> bool {
+    let Happening::ToolFinished { call, .. } = &event.happening else {
+        return false;
+    };
+    let is_unnamed =
+        matches!(&head.by, Principal::Agent { session, .. } if session == UNKNOWN_SESSION);
+    is_unnamed
+        && call
+            .shell_line()
+            .is_some_and(|line| line.runs_program("tl"))
 }
 
 /// Returns the last operation before those that the event itself recorded.
@@ -134,7 +193,7 @@ fn render_news_lines(
     state: &dyn Snapshot,
     heads: &[OperationHead],
     conversation: &Conversation,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<(bool, String)>, Failure> {
     if heads.is_empty() {
         return Ok(Vec::new());
     }
@@ -155,13 +214,14 @@ fn render_news_lines(
             true => state.load_operation(head.id)?,
             false => None,
         };
+        let is_decided = head.by.is_human();
         let Some(operation) = operation else {
-            lines.push(render_summary_line(head));
+            lines.push((is_decided, render_summary_line(head)));
             continue;
         };
         let mut news = collect_plan_news(&operation);
         if news.is_empty() {
-            lines.push(render_summary_line(head));
+            lines.push((is_decided, render_summary_line(head)));
         }
         // Only those the session works with: a cascade may have thousands.
         news.extend(
@@ -185,7 +245,8 @@ fn render_news_lines(
                 continue;
             };
             let path = load_node_path(state, &node)?;
-            lines.push(one.render_line(&path, &node, head.channel, known));
+            let line = one.render_line(&path, &node, head.channel, known);
+            lines.push((is_decided || known.is_concerned, line));
         }
     }
     Ok(lines)
@@ -209,13 +270,14 @@ fn load_focus_lineage(
         .collect())
 }
 
-fn compose_message(mut lines: Vec<String>, is_long_gap: bool) -> Option<String> {
-    if lines.is_empty() {
+fn compose_message(news: OperationNews) -> Option<String> {
+    if news.lines.is_empty() {
         return None;
     }
-    let left = lines.len().saturating_sub(MAX_NEWS_LINES);
-    lines.truncate(MAX_NEWS_LINES);
-    match (left, is_long_gap) {
+    let left = news.lines.len().saturating_sub(MAX_NEWS_LINES);
+    let lines = news.lines.into_iter().map(|(_, line)| line);
+    let mut lines: Vec<String> = lines.take(MAX_NEWS_LINES).collect();
+    match (left, news.is_long_gap) {
         (0, false) => {}
         (0, true) => lines.push("- and older changes: tl log".to_owned()),
         (left, _) => lines.push(format!("- and {left} more: tl log")),

@@ -11,7 +11,7 @@ use domain::typed_command::{TypedCommand, parse_typed_command};
 
 use super::commit::{Decision, Gathered, decide_and_commit};
 use super::named_ticket::offer_named_ticket;
-use super::operation_news::{OwnOperations, noticed_operation, take_operation_news};
+use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::{EventContext, EventOutcome, plan_messages};
 use crate::approve::{ApproveRequest, approve_node};
 use crate::brief::compose_briefing_on;
@@ -90,7 +90,14 @@ fn decide_prompt(
     let (news, guide) = match &answer.outcome.reply.block {
         Some(_) => (None, None),
         None => (
-            take_operation_news(ctx, gathered.state, event, &mut session, own)?,
+            take_operation_news(
+                ctx,
+                gathered.state,
+                event,
+                &mut session,
+                own,
+                NewsScope::All,
+            )?,
             give_due_guide(ctx, gathered.state, &mut session, false)?,
         ),
     };

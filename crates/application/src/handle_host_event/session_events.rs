@@ -9,7 +9,7 @@ use domain::trail;
 
 use super::commit::{Decision, Gathered, commit_decision, decide_and_commit};
 use super::gather::{NextStep, evaluate_step};
-use super::operation_news::{OwnOperations, noticed_operation, take_operation_news};
+use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::{EventContext, EventOutcome, plan_messages, signals};
 use crate::brief::{compose_briefing, compose_briefing_on};
 use crate::context::{Context, Notice};
@@ -54,7 +54,7 @@ fn decide_start(
         true => (None, None),
         false => {
             let own = OwnOperations::Told(&own);
-            let news = take_operation_news(ctx, state, event, &mut session, own)?;
+            let news = take_operation_news(ctx, state, event, &mut session, own, NewsScope::All)?;
             // First: a host that compacts is recognised by the first words of the briefing.
             let (briefing, summary) = compose_briefing_on(ctx, state, faults)?;
             let parts = std::iter::once(briefing).chain(news);
@@ -169,7 +169,14 @@ pub(super) fn handle_stop(
         if !own.is_empty() {
             let (state, session) = (gathered.state, &mut gathered.session);
             let own = OwnOperations::Told(&own);
-            noticed.extend(take_operation_news(ctx, state, event, session, own)?);
+            noticed.extend(take_operation_news(
+                ctx,
+                state,
+                event,
+                session,
+                own,
+                NewsScope::All,
+            )?);
         }
         let mut decision = match follows_up {
             true => follow_up(ctx, gathered.state, gathered.session)?,

@@ -11,7 +11,7 @@ use domain::session_state::Conversation;
 use super::commit::{Decision, Gathered, decide_and_commit};
 use super::delegated_planning::check_delegated_plans;
 use super::gather::{EvaluatedStep, NextStep, evaluate_step};
-use super::operation_news::{OwnOperations, take_operation_news};
+use super::operation_news::{NewsScope, OwnOperations, take_operation_news};
 use super::plans::{TouchedPlan, scan_scope_of};
 use super::{EventContext, EventOutcome, overlaps, plan_messages};
 use crate::context::{Context, Notice};
@@ -70,7 +70,14 @@ fn decide_step(
     // A session without a cursor gets it at an event that writes anyway.
     if event.host.accepts_context_before_tools() && session.told_operation.is_some() {
         let own = OwnOperations::Deferred(gathered.notices);
-        let news = take_operation_news(ctx, gathered.state, event, &mut session, own)?;
+        let news = take_operation_news(
+            ctx,
+            gathered.state,
+            event,
+            &mut session,
+            own,
+            NewsScope::IfUrgent,
+        )?;
         told.extend(news);
     }
     let conversation = &mut session.conversation;

@@ -9,7 +9,7 @@ use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
 use super::finished_work::record_finished_work;
-use super::operation_news::{OwnOperations, has_operation_news, take_operation_news};
+use super::operation_news::{NewsScope, OwnOperations, has_urgent_news, take_operation_news};
 use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
 use super::{EventContext, EventOutcome, overlaps, plan_messages, signals};
 use crate::brief::compose_briefing_on;
@@ -118,7 +118,7 @@ impl FinishedCall<'_> {
         let conversation = &session.conversation;
         if conversation.owed_a_briefing
             || self.delivers_untold() && !conversation.untold.is_empty()
-            || has_operation_news(&*state, self.event, &session)?
+            || has_urgent_news(ctx, &*state, self.event, &session)?
         {
             return Ok(Some(None));
         }
@@ -167,7 +167,7 @@ impl FinishedCall<'_> {
     ) -> Result<Messages, Failure> {
         let (touched, parents) = self.remember_plans(ctx, state, &mut session.conversation)?;
         let own = OwnOperations::Told(operations);
-        let of_others = take_operation_news(ctx, state, self.event, session, own)?;
+        let of_others = take_operation_news(ctx, state, self.event, session, own, NewsScope::All)?;
         let conversation = &mut session.conversation;
         let news =
             plan_messages::describe_operations(ctx, state, operations, &touched, conversation)?;

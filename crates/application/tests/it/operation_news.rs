@@ -42,6 +42,7 @@ fn an_edit_that_a_terminal_recorded_first_is_told_with_its_cascade() {
     let world = World::with_story();
     let session = Session::new(&world, "s1");
     session.start();
+    session.read(ACT);
     session.read(CHAPTER);
     world.files.edit(ACT, "# act-1\n\nAnother end.\n");
     look(&world);
@@ -121,9 +122,14 @@ fn what_another_session_writes_is_told_to_the_first() {
     let (first, second) = (Session::new(&world, "s1"), Session::new(&world, "s2"));
     first.start();
     second.start();
+    first.read(ACT);
     second.read(ACT);
     second.write(ACT, "# act-1\n\nOther.\n");
-    assert!(context(first.ran("make")).contains("`act-1` was edited"));
+    let told = context(first.ran("make"));
+    assert!(
+        told.contains("`act-1` was edited: you know an older text"),
+        "{told}"
+    );
     assert_eq!(context(second.prompt("go on")), "");
 }
 
@@ -189,4 +195,16 @@ fn the_cursor_alone_causes_no_write() {
     application::claim_node::claim_node(&world.agent("s2"), &words("chapter-01")).unwrap();
     session.ran("make");
     assert_eq!(note(&world), before);
+}
+
+#[test]
+fn an_edit_that_does_not_concern_a_session_waits_for_the_next_prompt() {
+    let world = World::with_story();
+    let (first, second) = (Session::new(&world, "s1"), Session::new(&world, "s2"));
+    first.start();
+    second.start();
+    second.read(ACT);
+    second.write(ACT, "# act-1\n\nOther.\n");
+    assert_eq!(context(first.ran("make")), "");
+    assert!(context(first.prompt("go on")).contains("`act-1` was edited"));
 }
