@@ -10,6 +10,7 @@ use domain::revalidation::compared_parent_version;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::approval_need::asks_for_approval;
 use crate::context::Context;
 use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
@@ -126,9 +127,15 @@ fn explain_draft(
                 approval.at.format_local_minute()
             )
         }
+        _ if !asks_for_approval(ctx, node) => {
+            "it was never approved, and nobody has to approve it".to_owned()
+        }
         _ => "it was never approved".to_owned(),
     };
-    let next_steps = vec![approval_next_step(&path, ctx.policy.approval, &ctx.actor)];
+    let next_steps = match asks_for_approval(ctx, node) {
+        true => vec![approval_next_step(&path, ctx.policy.approval, &ctx.actor)],
+        false => Vec::new(),
+    };
     Ok(Explanation {
         path,
         status: Status::Draft,

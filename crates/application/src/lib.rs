@@ -35,6 +35,7 @@ pub mod working_copy;
 mod workspace;
 
 pub mod accept_operations;
+mod approval_need;
 pub mod approve;
 pub mod brief;
 pub mod check_state;

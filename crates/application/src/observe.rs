@@ -553,7 +553,7 @@ fn record_built(
 ) -> Result<OperationId, Failure> {
     let (summary, stale) = (
         operation.summary.clone(),
-        count_stale_nodes(&operation.facts),
+        count_stale_nodes(ctx, &*tx, &operation.facts)?,
     );
     let may_rename = may_rename_nodes(&operation.facts);
     let id = tx.record_operation(operation)?;

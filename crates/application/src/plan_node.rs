@@ -158,8 +158,10 @@ pub(crate) fn locate_target<'a, 't>(
     let file = match (existing.and_then(|node| node.path.clone()), &level.file) {
         (Some(path), _) => Some(path),
         (None, Some(pattern)) => {
+            // The files of a flat level share one folder; the front matter names the parent.
             let folder = parent
                 .as_ref()
+                .filter(|_| !level.is_flat())
                 .and_then(|parent| parent.path.as_deref())
                 .map_or("", parent_folder);
             Some(pattern.file_for(folder, &wanted.alias))

@@ -5,11 +5,11 @@ use domain::briefing::TrailPlace;
 use domain::duplicate_ids::{id_of_alias, is_duplicate, renumber_command};
 use domain::node::{Node, Progress, Status};
 use domain::ports::Snapshot;
-use domain::profile::ApprovalNeed;
 use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::approval_need::asks_for_approval;
 use crate::context::Context;
 use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
@@ -57,6 +57,9 @@ pub struct LevelCounts {
     /// Number of nodes whose work is complete.
     #[serde(skip)]
     pub completed: usize,
+    /// Whether the approval of one of its nodes matters.
+    #[serde(skip)]
+    pub asks_approval: bool,
 }
 
 /// A node that needs a decision, and the next command.
@@ -173,6 +176,7 @@ pub(crate) fn summarise_status(
             level: level.name.clone(),
             status_counts: StatusCounts::default(),
             completed: 0,
+            asks_approval: false,
         }));
     }
     let mut waiting: Vec<&Node> = Vec::new();
@@ -185,6 +189,7 @@ pub(crate) fn summarise_status(
         if let Some(counts) = levels.iter_mut().find(|counts| counts.level == node.level) {
             counts.status_counts.add_status(node.status());
             counts.completed += usize::from(node.progress == Progress::Complete);
+            counts.asks_approval |= asks_for_approval(ctx, node);
         }
         if needs_decision(ctx, tree, node) {
             waiting.push(node);
@@ -233,14 +238,7 @@ pub(crate) fn needs_decision(ctx: &Context<'_>, tree: &Tree, node: &Node) -> boo
         Status::Invalid => true,
         // Below an undecided parent the decision would have to be repeated once the parent is
         // decided.
-        Status::RequiresRevalidation => parent_ok,
-        Status::Draft => parent_ok && waits_for_approval(ctx, node),
+        Status::RequiresRevalidation | Status::Draft => parent_ok && asks_for_approval(ctx, node),
         Status::Approved => false,
     }
-}
-
-/// Whether work on a node requires its approval.
-fn waits_for_approval(ctx: &Context<'_>, node: &Node) -> bool {
-    ctx.find_profile(&node.profile)
-        .is_none_or(|profile| profile.approval == ApprovalNeed::Required)
 }

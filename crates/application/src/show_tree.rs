@@ -4,6 +4,7 @@ use domain::duplicate_ids::is_duplicate;
 use domain::node::Node;
 use domain::tree::Tree;
 
+use crate::approval_need::asks_for_approval;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::find_subtree_root;
@@ -20,17 +21,17 @@ pub fn show_tree(ctx: &Context<'_>, words: &[String]) -> Result<Vec<TreeView>, F
     // Every kind of tree, the trail included: a caller that asks for the forest gets all roots of
     // all profiles.
     let views = match top.and_then(|id| tree.get(id)) {
-        Some(node) => vec![build_tree_view(&tree, node, tree.alias_path(node))],
+        Some(node) => vec![build_tree_view(ctx, &tree, node, tree.alias_path(node))],
         None => tree
             .root_nodes()
-            .map(|node| build_tree_view(&tree, node, node.alias.clone()))
+            .map(|node| build_tree_view(ctx, &tree, node, node.alias.clone()))
             .collect(),
     };
     Ok(views)
 }
 
 /// Builds the nested view. The path is passed down, which spares a walk to the root for every node.
-fn build_tree_view(tree: &Tree, node: &Node, path: String) -> TreeView {
+fn build_tree_view(ctx: &Context<'_>, tree: &Tree, node: &Node, path: String) -> TreeView {
     TreeView {
         entity_id: node.alias.clone(),
         entity_type: node.level.clone(),
@@ -40,9 +41,10 @@ fn build_tree_view(tree: &Tree, node: &Node, path: String) -> TreeView {
         version_hash: node.content.version_hash(),
         file_path: node.path.clone(),
         duplicate: is_duplicate(&node.alias),
+        asks_approval: asks_for_approval(ctx, node),
         children: tree
             .children(node.id)
-            .map(|child| build_tree_view(tree, child, format!("{path}/{}", child.alias)))
+            .map(|child| build_tree_view(ctx, tree, child, format!("{path}/{}", child.alias)))
             .collect(),
         path,
     }

@@ -12,10 +12,11 @@ use domain::cascade::{
 use domain::fact::Fact;
 use domain::ids::NodeId;
 use domain::node::{NodeStatus, Status};
-use domain::ports::{StoreFault, Transaction};
+use domain::ports::{Snapshot, StoreFault, Transaction};
 use domain::status::{ParentState, StatusInputs, StatusRules};
 use domain::time::Timestamp;
 
+use crate::approval_need::count_asking_nodes;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::precise_cascade::PreciseCascade;
@@ -195,9 +196,13 @@ fn load_outer_parents(
     Ok(above)
 }
 
-/// Returns the number of nodes that the facts make stale.
-pub(crate) fn count_stale_nodes(facts: &[Fact]) -> usize {
-    facts
+/// Returns the number of nodes that the facts make stale, where approval matters.
+pub(crate) fn count_stale_nodes(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    facts: &[Fact],
+) -> Result<usize, StoreFault> {
+    let stale = facts
         .iter()
         .filter_map(|fact| match fact {
             Fact::StandingsChanged { groups } => Some(groups),
@@ -205,6 +210,6 @@ pub(crate) fn count_stale_nodes(facts: &[Fact]) -> usize {
         })
         .flatten()
         .filter(|group| group.after.status == Status::RequiresRevalidation)
-        .map(|group| group.nodes.len())
-        .sum()
+        .flat_map(|group| group.nodes.iter().copied());
+    count_asking_nodes(ctx, state, stale)
 }

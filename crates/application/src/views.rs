@@ -169,6 +169,9 @@ pub struct TreeView {
     /// Whether another plan has its id too; then `entity_id` is a label such as `002~2`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duplicate: bool,
+    /// Whether its approval matters.
+    #[serde(skip)]
+    pub asks_approval: bool,
     pub children: Vec<TreeView>,
 }
 

@@ -68,12 +68,14 @@ pub fn compose_planning_prompt(prompt: &PlanningPrompt<'_>) -> String {
     if let Some(file) = prompt.file {
         push_line(&mut out, format_args!("Save it to `{file}`."));
     }
+    // Only where it holds: in other profiles the rule would keep an agent from its work.
+    let rule = match prompt.profile.has_gate("hierarchy") {
+        true => " Nothing is planned below a plan that is not approved.",
+        false => "",
+    };
     push_line(
         &mut out,
-        format_args!(
-            "Hierarchy: {}. Nothing is planned below a plan that is not approved.",
-            prompt.profile.render_hierarchy()
-        ),
+        format_args!("Hierarchy: {}.{rule}", prompt.profile.render_hierarchy()),
     );
     // Stated before the work starts: replacing an approved plan is cheap for an agent, revalidating
     // what is below it is not.
@@ -208,11 +210,11 @@ fn push_consistency_rules(out: &mut String, profile: &Profile, level: &str, pare
         .iter()
         .map(|facet| facet.name.as_str())
         .collect();
-    let names = if facets.is_empty() {
-        String::new()
-    } else {
-        format!(" in its {}", facets.join(", "))
-    };
+    // What is compared are facets; without them there is nothing that the plans must agree in.
+    if facets.is_empty() {
+        return;
+    }
+    let names = format!(" in its {}", facets.join(", "));
     push_line(
         out,
         format_args!(

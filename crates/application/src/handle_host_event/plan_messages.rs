@@ -11,6 +11,7 @@ use domain::profile::PlanPlace;
 use domain::session_state::Conversation;
 use domain::text::count_with_noun;
 
+use crate::approval_need::asks_for_approval;
 use crate::approve::collect_warnings;
 use crate::brief::compose_for_host;
 use crate::context::{Context, Notice, shorten_notices};
@@ -35,13 +36,18 @@ pub(super) fn describe_operations(
         let Some(operation) = state.load_operation(*id)? else {
             continue;
         };
-        let stale = count_stale_nodes(&operation.facts);
+        let stale = count_stale_nodes(ctx, state, &operation.facts)?;
         let changed = changed_plans(&operation.facts);
         for id in changed.iter().take(MAX_NAMED_PLANS) {
             let Some(node) = state.load_node(*id)? else {
                 continue;
             };
-            lines.extend(describe_changed_plan(state, &node, touched.contains(id))?);
+            lines.extend(describe_changed_plan(
+                ctx,
+                state,
+                &node,
+                touched.contains(id),
+            )?);
         }
         if changed.len() > MAX_NAMED_PLANS {
             lines.push(format!(
@@ -108,6 +114,7 @@ fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
 
 /// Returns the line about one changed plan, if the agent needs it.
 fn describe_changed_plan(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
     meant: bool,
@@ -115,7 +122,9 @@ fn describe_changed_plan(
     let path = load_node_path(state, node)?;
     // An unapproved parent is reported here as well as by the gate: the gate may only warn, and a
     // shell command can write a plan that no hook saw beforehand.
-    let above = load_parent(state, node)?.filter(|parent| parent.status() != Status::Approved);
+    let is_asked = asks_for_approval(ctx, node);
+    let above =
+        load_parent(state, node)?.filter(|parent| is_asked && parent.status() != Status::Approved);
     let line = match (&node.content, above) {
         (Content::Missing, _) => {
             format!("- `{path}`: its plan file is gone. tl restore {path} -1 brings it back")
@@ -131,14 +140,17 @@ fn describe_changed_plan(
         ),
         // The agent knows what it wrote; only a draft needs a next step, a person's approval.
         (Content::Text { .. }, None) if meant => match node.status() {
-            Status::Draft => {
+            Status::Draft if is_asked => {
                 format!(
                     "- `{path}` is a draft. A person approves it: /approve-plan {path}, the dashboard, or tl approve {path}"
                 )
             }
             _ => return Ok(None),
         },
-        (Content::Text { .. }, None) => format!("- `{path}` changed and is {} now", node.status()),
+        (Content::Text { .. }, None) if is_asked => {
+            format!("- `{path}` changed and is {} now", node.status())
+        }
+        (Content::Text { .. }, None) => format!("- `{path}` changed"),
     };
     Ok(Some(line))
 }

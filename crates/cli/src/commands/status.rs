@@ -88,6 +88,12 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
             .sum();
         let levels = count_with_noun(total, &level.level, &format!("{}s", level.level));
         let mut line = styled_line!("{}: ", styled(BOLD, levels));
+        // Where nobody is asked for approval, progress says more than a column of drafts.
+        if !level.asks_approval {
+            line.push_display(format_args!("{} complete", level.completed));
+            ui.print_line(line);
+            continue;
+        }
         // Statuses without nodes are left out: four counts per level would hide the one that
         // matters.
         let present = Status::ALL

@@ -5,7 +5,7 @@ use application::show_tree::show_tree;
 use application::views::TreeView;
 use clap::Args;
 use domain::duplicate_ids::DUPLICATE_MARK;
-use domain::node::Progress;
+use domain::node::{Progress, Status};
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
@@ -53,11 +53,15 @@ fn print_subtree(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
         true => styled(WARN, format!("  {DUPLICATE_MARK}")),
         false => Styled::default(),
     };
+    // A draft that nobody has to approve is only a node.
+    let (gap, status) = match node.status == Status::Draft && !node.asks_approval {
+        true => ("", Styled::default()),
+        false => ("  ", render_node_status(node.status)),
+    };
     ui.print_line(format_args!(
-        "{}{}{mark}  {}{title}{progress}",
+        "{}{}{mark}{gap}{status}{title}{progress}",
         styled(DIM, branch),
         styled(BOLD, &node.entity_id),
-        render_node_status(node.status)
     ));
     let last = node.children.len().saturating_sub(1);
     for (index, child) in node.children.iter().enumerate() {

@@ -72,6 +72,7 @@ mod model_server;
 mod move_state;
 mod naming;
 mod next;
+mod no_story_talk;
 mod note;
 mod novel;
 mod observation;
