@@ -40,6 +40,7 @@ pub mod ports;
 pub mod presence;
 pub mod profile;
 pub mod prompt_focus;
+pub mod prose;
 pub mod rebase;
 pub mod record;
 pub mod renumber;

@@ -12,6 +12,7 @@ use crate::generation::Generation;
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Node, NodeStatus};
 use crate::plan_document::DocumentRecord;
+use crate::prose::ProseBasis;
 use crate::record::{RecordKey, Recorded};
 use crate::session::Session;
 use crate::work::claim::Claim;
@@ -97,7 +98,14 @@ fn visit_status(status: &mut NodeStatus, ids: &mut dyn IdVisitor) {
 /// Visits the ids in a record's key.
 fn visit_record_key(record: &mut RecordKey, ids: &mut dyn IdVisitor) {
     let kind = record.kind.as_str();
-    if [Claim::KIND, Evidence::KIND, Tdd::KIND, Assessment::KIND].contains(&kind) {
+    let by_node = [
+        Claim::KIND,
+        Evidence::KIND,
+        Tdd::KIND,
+        Assessment::KIND,
+        ProseBasis::KIND,
+    ];
+    if by_node.contains(&kind) {
         if let Some(id) = visited_node(&record.key, ids) {
             record.key = id.0.to_string();
         }

@@ -11,6 +11,7 @@ use domain::ids::VersionHash;
 use domain::node::Progress;
 use domain::operation::Verb;
 use domain::ports::{FileReadResult, FileStatResult, Transaction};
+use domain::prose::ProseBasis;
 use domain::record::{self, ChangeRecords};
 use domain::review::Review;
 use domain::search;
@@ -330,6 +331,11 @@ fn commit_scene(
             before: progress,
             after: Progress::Complete,
         });
+    }
+    if let Some(plan) = node.content.as_parent_version() {
+        let key = node.id.0.to_string();
+        let known = record::read_record::<ProseBasis>(&*tx, &key)?;
+        more.change_record(&key, known.as_ref(), Some(&ProseBasis { plan }));
     }
     record_generation(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
     // Before the commit: which files are about to be written must survive a crash.

@@ -4,14 +4,16 @@
 //! Hooks, `tl gate explain` and `tl where` all go through here, so that they agree.
 
 use domain::gates::{
-    self, CommandFacts, Event, FiredGate, FrozenFile, GateVerdict, IntendedChange, Override,
-    ParentPlan, PlanStep, SessionFile,
+    self, CommandFacts, Event, FiredGate, FrozenFile, GateVerdict, IntendedChange, OutputStep,
+    Override, ParentPlan, PlanStep, SessionFile,
 };
 use domain::host_event::{FileEffect, Host, HostEvent, ToolCall};
 use domain::ids::{Digest32, Principal};
+use domain::node::Node;
 use domain::plan_document::{DocumentRecord, split_document_path};
 use domain::policy::Governance;
 use domain::ports::{FileReadResult, FileStatResult, PlanFiles, Snapshot};
+use domain::profile::{PlanPlace, locate_output};
 use domain::record;
 use domain::session::{SESSIONS_FOLDER, Session};
 use domain::session_state::SessionState;
@@ -32,6 +34,8 @@ const MAX_SESSION_FILE_BYTES: u64 = 16 * 1024 * 1024;
 pub(crate) struct NextStep<'n> {
     /// The plans it changes.
     pub(crate) plans: Vec<&'n TouchedPlan<'n>>,
+    /// The outputs of plans it writes, with their files.
+    pub(super) outputs: Vec<(String, PlanPlace<'n>)>,
     /// Other files it changes.
     pub(crate) files: &'n [String],
     session_files: Vec<String>,
@@ -43,7 +47,7 @@ pub(crate) struct NextStep<'n> {
 impl<'n> NextStep<'n> {
     /// Returns the step of a tool call.
     pub(super) fn from_call(
-        ctx: &Context<'_>,
+        ctx: &Context<'n>,
         event: &HostEvent,
         call: &ToolCall,
         plans: &'n [TouchedPlan<'n>],
@@ -54,6 +58,7 @@ impl<'n> NextStep<'n> {
         let edited = Some(edited.count()).filter(|edited| *edited > 0);
         Self {
             plans: plans.iter().filter(is_changed).collect(),
+            outputs: written_outputs(ctx, event, call),
             files,
             session_files: overwritten_session_files(ctx.files, event, call),
             command: command_facts(call),
@@ -65,6 +70,7 @@ impl<'n> NextStep<'n> {
     pub(crate) fn next_edit(ctx: &Context<'_>) -> Self {
         Self {
             plans: Vec::new(),
+            outputs: Vec::new(),
             files: &[],
             session_files: Vec::new(),
             command: CommandFacts {
@@ -91,6 +97,8 @@ pub(crate) struct EvaluatedStep {
     pub(crate) session: SessionState,
     /// The recorded nodes of the changed plans.
     pub(crate) plans: Vec<RecordedPlan>,
+    /// The recorded nodes of the written outputs.
+    pub(super) outputs: Vec<Option<Node>>,
 }
 
 /// Evaluates every gate for a step.
@@ -137,12 +145,27 @@ pub(crate) fn evaluate_step(
             claimed_by: holder.as_deref(),
         })
         .collect();
+    let mut outputs = Vec::with_capacity(step.outputs.len());
+    for (_, place) in &step.outputs {
+        outputs.push(find_recorded(state, place)?.node);
+    }
+    let output_steps: Vec<OutputStep<'_>> = step
+        .outputs
+        .iter()
+        .zip(&outputs)
+        .map(|((file, place), node)| OutputStep {
+            place,
+            file,
+            node: node.as_ref(),
+        })
+        .collect();
     let verdict = evaluate_with_overrides(
         ctx,
         state,
         &Event {
             profiles: ctx.profiles,
             plans: &steps,
+            outputs: &output_steps,
             files: step.files,
             documents: &frozen_files(state, step.files)?,
             session_files: &gather_session_files(ctx, state, &session, step)?,
@@ -160,6 +183,7 @@ pub(crate) fn evaluate_step(
         verdict,
         session,
         plans,
+        outputs,
     })
 }
 
@@ -217,6 +241,33 @@ pub(super) fn command_facts(call: &ToolCall) -> CommandFacts {
             runs_own_hook: line.runs_own_hook(),
         })
         .unwrap_or_default()
+}
+
+/// Returns the outputs of plans that a call writes, each once; deleting one writes nothing.
+pub(super) fn written_outputs<'p>(
+    ctx: &Context<'p>,
+    event: &HostEvent,
+    call: &ToolCall,
+) -> Vec<(String, PlanPlace<'p>)> {
+    let line = call.shell_line().unwrap_or_default();
+    let by_tool = call
+        .touches
+        .iter()
+        .map(|touch| (touch.path.as_str(), touch.effect.clone()));
+    let mut found: Vec<(String, PlanPlace<'p>)> = Vec::new();
+    for (path, effect) in by_tool.chain(line.written_files()) {
+        if !effect.modifies_file() || effect == FileEffect::Delete {
+            continue;
+        }
+        let file = ctx.files.resolve_path(event.directory.as_deref(), path);
+        let place = |file: String| Some((locate_output(ctx.profiles, &file)?, file));
+        if let Some((place, file)) = file.and_then(place)
+            && !found.iter().any(|(known, _)| *known == file)
+        {
+            found.push((file, place));
+        }
+    }
+    found
 }
 
 fn file_size(ctx: &Context<'_>, file: &str) -> Option<u64> {

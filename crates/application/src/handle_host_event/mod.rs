@@ -22,6 +22,7 @@ mod subagent_events;
 mod tool_about_to_run;
 mod tool_finished;
 mod work_facts;
+mod written_prose;
 
 use domain::calling_session::ProcessIdentity;
 use domain::gates::{self, FiredGate, GateVerdict};

@@ -12,7 +12,7 @@ use super::commit::{Decision, Gathered, decide_and_commit};
 use super::delegated_planning::check_delegated_plans;
 use super::gather::{EvaluatedStep, NextStep, evaluate_step};
 use super::operation_news::{NewsScope, OwnOperations, take_operation_news};
-use super::plans::{TouchedPlan, scan_scope_of};
+use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
 use super::{EventContext, EventOutcome, overlaps, plan_messages};
 use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
@@ -36,6 +36,10 @@ pub(super) fn handle_tool_about_to_run(
         for plan in &step.plans {
             scopes.push(scan_scope_of(state, plan)?);
         }
+        for (_, place) in &step.outputs {
+            let node = find_recorded(state, place)?.node;
+            scopes.push(node.map_or(ScanScope::Everything, |node| ScanScope::Lineage(node.id)));
+        }
         Ok(scopes)
     };
     decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
@@ -57,6 +61,7 @@ fn decide_step(
         verdict,
         mut session,
         plans,
+        outputs,
     } = evaluate_step(ctx, gathered.state, gathered.session, step)?;
     if !verdict.blocks.is_empty() {
         return Ok(Decision {
@@ -93,12 +98,15 @@ fn decide_step(
     if event.host.accepts_context_before_tools() {
         let children = step.plans.iter().zip(&plans);
         let parents = children.filter_map(|(plan, one)| Some((&plan.place, one.parent.as_ref()?)));
+        // A text is written from its plan.
+        let written = step.outputs.iter().zip(&outputs);
+        let written = written.filter_map(|((_, place), node)| Some((place, node.as_ref()?)));
         told.extend(give_parent_plans(
             ctx,
             gathered.state,
             conversation,
             event.agent.as_deref(),
-            parents,
+            parents.chain(written),
         )?);
         told.extend(overlaps::describe_overlaps(
             ctx,

@@ -9,8 +9,10 @@ use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
 use super::finished_work::record_finished_work;
+use super::gather::written_outputs;
 use super::operation_news::{NewsScope, OwnOperations, has_urgent_news, take_operation_news};
 use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
+use super::written_prose::record_written_prose;
 use super::{EventContext, EventOutcome, overlaps, plan_messages, signals};
 use crate::brief::compose_briefing_on;
 use crate::context::Context;
@@ -95,7 +97,15 @@ impl FinishedCall<'_> {
 
     /// Whether the call leaves something to record whatever the state says.
     fn has_to_be_recorded(&self, ctx: &Context<'_>) -> bool {
-        !self.surroundings.plans.is_empty() || self.is_counted(ctx) || self.is_work(ctx)
+        !self.surroundings.plans.is_empty()
+            || self.is_counted(ctx)
+            || self.is_work(ctx)
+            || self.writes_prose(ctx)
+    }
+
+    /// Whether the call wrote the output of a plan.
+    fn writes_prose(&self, ctx: &Context<'_>) -> bool {
+        !self.failed && !written_outputs(ctx, self.event, self.call).is_empty()
     }
 
     /// Whether the messages of a prompt are delivered after a tool.
@@ -246,6 +256,9 @@ impl FinishedCall<'_> {
     ) -> Result<EventOutcome, Failure> {
         let (call, surroundings) = (self.call, self.surroundings);
         let mut told = std::mem::take(&mut messages.plans);
+        if self.writes_prose(ctx) {
+            told.extend(record_written_prose(ctx, &mut *tx, self.event, call)?);
+        }
         if self.is_work(ctx) {
             let work = &mut session.work;
             told.extend(record_finished_work(

@@ -1,6 +1,7 @@
 //! Compiles the written scenes into a book, in the order of the plan.
 
 use domain::book_export::{Book, Chapter};
+use domain::prose::{ProseBasis, find_stale_reason};
 use domain::record;
 use domain::tick::TickState;
 use serde::Serialize;
@@ -26,6 +27,15 @@ pub struct CompiledView {
     pub words: usize,
     /// Scenes of the plan without prose.
     pub missing: Vec<String>,
+    /// Scenes whose prose no longer follows from their plan.
+    pub stale: Vec<StaleScene>,
+}
+
+/// A scene whose prose no longer follows from its plan.
+#[derive(Clone, Debug, Serialize)]
+pub struct StaleScene {
+    pub path: String,
+    pub reason: String,
 }
 
 /// Compiles the book.
@@ -49,7 +59,7 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<CompiledNovel, Failure> {
             .unwrap_or_default(),
         chapters: Vec::new(),
     };
-    let (mut missing, mut words, mut last) = (Vec::new(), 0, None);
+    let (mut missing, mut stale, mut words, mut last) = (Vec::new(), Vec::new(), 0, None);
     for node in tree
         .all_preorder()
         .into_iter()
@@ -60,6 +70,10 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<CompiledNovel, Failure> {
             missing.push(path);
             continue;
         };
+        let basis = record::read_record::<ProseBasis>(&*state, &node.id.0.to_string())?;
+        if let Some(reason) = find_stale_reason(node, basis) {
+            stale.push(StaleScene { path, reason });
+        }
         words += domain::search::split_words(&text).len();
         // A chapter starts with its first written scene, so that empty chapters do not appear in
         // the book.
@@ -98,6 +112,7 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<CompiledNovel, Failure> {
         scenes,
         words,
         missing,
+        stale,
     };
     Ok(CompiledNovel { book, view })
 }

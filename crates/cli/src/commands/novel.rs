@@ -183,6 +183,10 @@ fn compile_book(app: &App, form: BookFormat, out: Option<&Path>) -> Result<(), F
             .print_json(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
         None => app.ui.print_lines(&String::from_utf8_lossy(&bytes)),
     }
+    for scene in &view.stale {
+        app.ui
+            .print_warning(format!("{} is stale: {}", scene.path, scene.reason));
+    }
     for scene in &view.missing {
         app.ui
             .print_message(styled(DIM, format!("not written yet: {scene}")));

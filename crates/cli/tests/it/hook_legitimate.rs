@@ -304,7 +304,7 @@ fn everything_that_is_no_plan() {
                         "It rained.\n",
                     )
                 },
-                Silence,
+                Words(&["Parent context: scene `act-1/chapter-01/scene-0101`"]),
             ),
             (
                 "a plan's name elsewhere",

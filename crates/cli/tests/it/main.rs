@@ -44,6 +44,7 @@ mod hook_gates;
 mod hook_git;
 mod hook_input;
 mod hook_legitimate;
+mod hook_prose;
 mod hook_signals;
 mod hook_subagents;
 mod hook_ways_round;

@@ -5,7 +5,7 @@ use super::event::CommandFacts;
 use super::{GATES, Gate, has_work_gates};
 use crate::host_event::{FileEffect, Happening, HostEvent};
 use crate::policy::Policy;
-use crate::profile::{PlanPlace, Profile};
+use crate::profile::{PlanPlace, Profile, locate_output};
 use crate::trail;
 use crate::work::uncommitted::is_exempt;
 
@@ -45,6 +45,13 @@ impl<'c> CallFacts<'c> {
         self.changed_plans()
             .find(|plan| fits(plan))
             .map(|plan| plan.place.path_alias())
+    }
+
+    /// Returns the first changed file that is the output of a plan, by the path of its node.
+    pub(super) fn find_output(&self) -> Option<String> {
+        let place = |file: &String| locate_output(self.profiles, file);
+        let place = self.files.iter().find_map(place)?;
+        Some(place.path_alias())
     }
 
     /// Returns the first changed file that the work gates are about.
@@ -109,6 +116,7 @@ pub fn concerns_state(event: &HostEvent, facts: &CallFacts<'_>, policy: &Policy)
             has_trail
                 || !facts.plans.is_empty()
                 || (has_work && !facts.files.is_empty())
+                || facts.find_output().is_some()
                 || call.may_change_anything()
                 || may_be_owed
         }

@@ -12,6 +12,8 @@ pub struct Event<'e> {
     pub profiles: &'e [Profile],
     /// The plans it changes.
     pub plans: &'e [PlanStep<'e>],
+    /// The outputs of plans (prose, an answer) it writes.
+    pub outputs: &'e [OutputStep<'e>],
     /// Other files of the project it changes.
     pub files: &'e [String],
     /// Those of them that belong to frozen plan documents.
@@ -140,6 +142,16 @@ pub struct PlanStep<'e> {
     pub claimed_by: Option<&'e str>,
 }
 
+/// An output that is about to be written from its plan.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputStep<'e> {
+    pub place: &'e PlanPlace<'e>,
+    /// The output file, relative to the project.
+    pub file: &'e str,
+    /// The node of the plan, if it is recorded.
+    pub node: Option<&'e Node>,
+}
+
 /// What is about to be done to the plan.
 #[derive(Clone, Copy, Debug)]
 pub enum IntendedChange<'e> {
@@ -189,6 +201,21 @@ impl<'e> Event<'e> {
             Some((subject, rule(step)?))
         };
         self.plans.iter().filter_map(check).collect()
+    }
+
+    /// Collects the objections of a rule about single outputs.
+    pub(super) fn check_outputs(
+        &self,
+        rule: impl Fn(&OutputStep<'e>) -> Option<super::Objection>,
+    ) -> Objections<'e> {
+        let check = |step: &OutputStep<'e>| {
+            let subject = Subject {
+                name: step.place.path_alias(),
+                profile: Some(step.place.profile),
+            };
+            Some((subject, rule(step)?))
+        };
+        self.outputs.iter().filter_map(check).collect()
     }
 
     /// Collects the objection of a rule about the work.

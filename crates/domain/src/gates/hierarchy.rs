@@ -1,6 +1,8 @@
-//! `hierarchy` gate: blocks planning below a parent that is missing or not approved.
+//! `hierarchy` gate: blocks planning below a parent that is missing or not approved, and writing the
+//! output of a plan that is not.
 
 use super::event::{IntendedChange, ParentPlan, PlanStep};
+use super::prose::check_prose;
 use super::{Gate, GateScope, Objection};
 use crate::approval::ask_person_next_step;
 use crate::host_event::FileEffect;
@@ -9,12 +11,20 @@ use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "hierarchy",
-    text: "a plan below a parent that is missing or not approved; approve the parent",
+    text: "a plan or its output below a plan that is missing or not approved; approve that",
     scope: GateScope::Plans,
     never_overridden: None,
     mode: |policy| policy.gates.hierarchy,
-    check: |event, policy| event.check_plans(|step| check_hierarchy(step, policy)),
-    concerns: |facts, _| facts.find_changed_plan(|plan| plan.place.aliases.len() > 1),
+    check: |event, policy| {
+        let mut found = event.check_plans(|step| check_hierarchy(step, policy));
+        found.extend(event.check_outputs(|step| check_prose(step, policy)));
+        found
+    },
+    concerns: |facts, _| {
+        facts
+            .find_changed_plan(|plan| plan.place.aliases.len() > 1)
+            .or_else(|| facts.find_output())
+    },
 };
 
 fn check_hierarchy(step: &PlanStep<'_>, policy: &Policy) -> Option<Objection> {

@@ -16,6 +16,7 @@ mod impersonation;
 mod intent;
 mod loc;
 mod phase;
+mod prose;
 mod read_before_write;
 mod scope;
 mod session;
@@ -24,8 +25,8 @@ mod shrink;
 pub use self::call_facts::{CallFacts, CalledPlan, concerns_state, find_unchecked};
 use self::event::Objections;
 pub use self::event::{
-    CommandFacts, Event, FrozenFile, IntendedChange, NewPhase, Override, ParentPlan, PlanStep,
-    SessionFile, Subject, UnprovedNode, WorkStep,
+    CommandFacts, Event, FrozenFile, IntendedChange, NewPhase, OutputStep, Override, ParentPlan,
+    PlanStep, SessionFile, Subject, UnprovedNode, WorkStep,
 };
 use crate::policy::{GateMode, Policy};
 use crate::profile::Profile;

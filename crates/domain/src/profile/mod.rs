@@ -19,7 +19,7 @@ use crate::version::canonical_hash;
 
 pub use parse::parse_profile;
 pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
-pub use plan_place::{PlanPlace, locate_plan};
+pub use plan_place::{PlanPlace, locate_output, locate_plan};
 
 /// One kind of tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,15 +28,33 @@ impl PlanPlace<'_> {
     }
 }
 
+/// Which file of a node is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileRole {
+    Plan,
+    Output,
+}
+
 /// Returns the node whose plan the file at `path` is or would be; `path` is relative to the
 /// project.
 #[must_use]
 pub fn locate_plan<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>> {
-    profiles.iter().find_map(|profile| {
-        let roots = profile.levels.iter().filter(|level| level.root);
-        roots
-            .into_iter()
-            .find_map(|level| locate_below(profile, level, path, None, &mut Vec::new()))
+    locate_file(profiles, path, FileRole::Plan)
+}
+
+/// Returns the node whose output (prose, an answer) the file at `path` is or would be.
+#[must_use]
+pub fn locate_output<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>> {
+    locate_file(profiles, path, FileRole::Output)
+}
+
+fn locate_file<'p>(profiles: &'p [Profile], path: &str, role: FileRole) -> Option<PlanPlace<'p>> {
+    let has_role = |profile: &&Profile| {
+        role == FileRole::Plan || profile.levels.iter().any(|level| level.output.is_some())
+    };
+    profiles.iter().filter(has_role).find_map(|profile| {
+        let mut roots = profile.levels.iter().filter(|level| level.root);
+        roots.find_map(|level| locate_below(profile, level, path, role, None, &mut Vec::new()))
     })
 }
 
@@ -45,19 +63,41 @@ fn locate_below<'p>(
     profile: &'p Profile,
     level: &'p Level,
     path: &str,
+    role: FileRole,
     parent_number: Option<u32>,
     aliases: &mut Vec<String>,
 ) -> Option<PlanPlace<'p>> {
-    let (alias, file) = level.file.as_ref()?.alias_at(path)?;
-    // Exactly as the pattern writes it: `chapter-2` would otherwise be a second file of
-    // `chapter-02`.
-    let read = level.alias.parse_exact_alias(alias, &level.numbers)?;
-    // `scene-0104` in the folder of chapter 2 belongs to neither chapter.
-    if read.parent_number.is_some() && !aliases.is_empty() && read.parent_number != parent_number {
-        return None;
+    let has_parent = !aliases.is_empty();
+    let parse_alias = |alias: &str| {
+        // Exactly as the pattern writes it: `chapter-2` would otherwise be a second file of
+        // `chapter-02`.
+        let read = level.alias.parse_exact_alias(alias, &level.numbers)?;
+        // `scene-0104` in the folder of chapter 2 belongs to neither chapter.
+        let fits = read.parent_number.is_none() || read.parent_number == parent_number;
+        (fits || !has_parent).then_some(read)
+    };
+    // An output lies in the folder of the parent, like the plan beside it.
+    let output = level.output.as_ref().filter(|_| role == FileRole::Output);
+    if let Some((alias, file)) = output.and_then(|pattern| pattern.alias_at(path))
+        && file == path
+        && let Some(read) = parse_alias(alias)
+    {
+        let mut aliases = aliases.clone();
+        aliases.push(read.alias);
+        return Some(PlanPlace {
+            profile,
+            level,
+            aliases,
+        });
     }
+    let (alias, file) = level.file.as_ref()?.alias_at(path)?;
+    let read = parse_alias(alias)?;
     aliases.push(read.alias);
     if file == path {
+        if role == FileRole::Output {
+            aliases.pop();
+            return None;
+        }
         return Some(PlanPlace {
             profile,
             level,
@@ -74,7 +114,7 @@ fn locate_below<'p>(
             .filter(|level| !level.root);
         levels
             .into_iter()
-            .find_map(|level| locate_below(profile, level, rest, read.number, aliases))
+            .find_map(|level| locate_below(profile, level, rest, role, read.number, aliases))
     });
     // Backtracks: another level may match the same folder.
     aliases.pop();
@@ -83,8 +123,32 @@ fn locate_below<'p>(
 
 #[cfg(test)]
 mod tests {
-    use super::locate_plan;
+    use super::{locate_output, locate_plan};
     use crate::profile::built_in_profile;
+
+    #[test]
+    fn an_output_file_says_whose_it_is() {
+        let profiles: Vec<_> = built_in_profile("story").into_iter().collect();
+        let cases = [
+            (
+                "acts/act-1/chapters/chapter-02/content/scene-0204.md",
+                Some("act-1/chapter-02/scene-0204"),
+            ),
+            // Its number belongs to another chapter.
+            ("acts/act-1/chapters/chapter-02/content/scene-0104.md", None),
+            ("acts/act-1/chapters/chapter-02/content/notes.md", None),
+            ("acts/act-1/chapters/chapter-02/plan.md", None),
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md",
+                None,
+            ),
+            ("content/scene-0204.md", None),
+        ];
+        for (path, expected) in cases {
+            let found = locate_output(&profiles, path).map(|place| place.path_alias());
+            assert_eq!(found.as_deref(), expected, "{path}");
+        }
+    }
 
     #[test]
     fn a_plan_file_says_whose_it_is() {

@@ -1,0 +1,45 @@
+//! Part of the `hierarchy` gate: blocks writing the output of a plan (prose, an answer) that is
+//! missing, stale or not approved. It would have to be written again.
+
+use super::Objection;
+use super::event::OutputStep;
+use crate::approval::ask_person_next_step;
+use crate::node::{Content, Status};
+use crate::policy::Policy;
+
+pub(super) fn check_prose(step: &OutputStep<'_>, policy: &Policy) -> Option<Objection> {
+    let (plan, file) = (step.place.path_alias(), step.file);
+    let level = &step.place.level.name;
+    let again = format!("write {file} again once `{plan}` is approved");
+    let Some(node) = step
+        .node
+        .filter(|node| !matches!(node.content, Content::Missing))
+    else {
+        return Some(Objection::new(
+            format!("`{file}` cannot be written: `{plan}` has no plan yet"),
+            vec![format!("tl plan {level} {plan}   # plan it first"), again],
+        ));
+    };
+    let (why, first) = match node.status() {
+        Status::Approved => return None,
+        Status::RequiresRevalidation => (
+            "went stale and waits to be revalidated",
+            format!("tl why {plan}   # then: tl revalidate {plan}"),
+        ),
+        Status::Invalid => (
+            "is invalid",
+            format!("tl why {plan}   # it has to be rewritten"),
+        ),
+        Status::Draft => (
+            "is a draft, not approved",
+            match policy.approval.requires_person() {
+                true => ask_person_next_step(&plan),
+                false => format!("tl approve {plan}   # ask the person"),
+            },
+        ),
+    };
+    Some(Objection::new(
+        format!("`{file}` cannot be written: its plan `{plan}` {why}"),
+        vec![first, again],
+    ))
+}
