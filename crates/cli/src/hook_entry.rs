@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{
-    EventContext, EventOutcome, ObservedCall, handle_host_event, identifies_session,
+    EventContext, EventOutcome, ObservedCall, UnrecordedCall, handle_host_event, identifies_session,
 };
 use application::{Failure, run_for_value};
 use domain::host_event::{Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
@@ -32,6 +32,7 @@ use crate::caller::{self, Caller};
 use crate::hook_adoption::{add_adoption_notice, reply_for_unadopted};
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
+use crate::hook_missed_calls::MissedCallNotes;
 use crate::last_good_settings::{add_settings_problem, remember_good_settings};
 use crate::settings;
 use crate::use_case_runner::{CallerRule, UseCaseRunner};
@@ -107,6 +108,7 @@ fn handle_hook_event(host: Host, event: Option<&str>, start: Instant) -> String 
         ledger,
         start,
         fallback: Reply::default(),
+        unrecorded: None,
     });
     let mut all = EventOutcome::default();
     // One failing project decides the whole reply: a write that touches two projects must not
@@ -305,8 +307,14 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
         return Ok(EventOutcome::default());
     }
     set_fallback_reply(fallback_reply(event, &call, &files, policy));
+    let missed = MissedCallNotes::of_session(root, &event.session);
+    set_unrecorded_call(
+        call.unrecorded_call(event)
+            .map(|call| (missed.clone(), call)),
+    );
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
-    let handled = evaluate_on_state(event, &project, &files, &call)?;
+    let handled = evaluate_on_state(event, &project, &files, &call, &missed)?;
+    set_unrecorded_call(None);
     match settings_problem {
         Some(problem) => Ok(add_settings_problem(handled, event, &problem)),
         None => {
@@ -330,8 +338,10 @@ fn evaluate_on_state(
     project: &Project,
     files: &DiskFiles,
     call: &ObservedCall<'_>,
+    missed: &MissedCallNotes,
 ) -> Result<EventOutcome, Failure> {
     let policy = &project.settings.policy;
+    let (missed_calls, missed_bytes) = missed.read_calls();
     // A quarter for the lock and half for retries leave time to answer before the watchdog does.
     let deadline = Duration::from_millis(policy.hook_deadline_ms);
     let engine = EngineSettings {
@@ -383,6 +393,7 @@ fn evaluate_on_state(
                 plans: &call.plans,
                 files: &call.files,
                 faults: faults.as_deref(),
+                missed: &missed_calls,
                 host_process: host_process.as_ref(),
             };
             let handled = handle_host_event(ctx, event, &surroundings)?;
@@ -394,6 +405,9 @@ fn evaluate_on_state(
         },
     )?;
     append_masked_notices(&mut handled, warnings.take());
+    if handled.missed_recorded && !missed_calls.is_empty() {
+        missed.remove_recorded(missed_bytes);
+    }
     // Only now: a reply that was never produced must not swallow the report.
     if handled.faults_told {
         ledger.clear_faults();
@@ -461,6 +475,8 @@ struct RunningHook {
     ledger: LedgerFile,
     start: Instant,
     fallback: Reply,
+    /// A finished call that is not recorded yet, and where to note it.
+    unrecorded: Option<(MissedCallNotes, UnrecordedCall)>,
 }
 
 /// State machine of the reply: exactly one thread, hook or watchdog, moves it to `Answered` and
@@ -509,6 +525,14 @@ fn set_fallback_reply(fallback: Reply) {
     with_phase(|phase| {
         if let HookPhase::Running(running) = phase {
             running.fallback = fallback;
+        }
+    });
+}
+
+fn set_unrecorded_call(unrecorded: Option<(MissedCallNotes, UnrecordedCall)>) {
+    with_phase(|phase| {
+        if let HookPhase::Running(running) = phase {
+            running.unrecorded = unrecorded;
         }
     });
 }
@@ -569,6 +593,9 @@ fn record_and_render_fault(running: RunningHook, why: &str) -> String {
         HookLedgerEntry::from_event(&running.event, running.start),
         why,
     );
+    if let Some((missed, call)) = running.unrecorded {
+        missed.append_call(call);
+    }
     let mut reply = running.fallback;
     reply.block = reply.block.map(|text| text.replace("@WHY@", why));
     hosts::wire::render_reply(&running.event, &reply)

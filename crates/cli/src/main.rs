@@ -15,6 +15,7 @@ mod hook_adoption;
 mod hook_entry;
 mod hook_input;
 mod hook_ledger;
+mod hook_missed_calls;
 mod last_good_settings;
 mod model;
 mod progress;

@@ -121,6 +121,19 @@ pub struct WorkState {
     pub followed_up: Option<Digest32>,
 }
 
+/// A finished tool call that could not be recorded, because the state was locked or slow. It is kept
+/// beside the state, and the next event of its session takes it over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MissedCall {
+    /// The plans and session files it read or wrote, with the digest of their text after the call.
+    pub texts: BTreeMap<String, Digest32>,
+    /// Other files of the project it changed.
+    pub files: Vec<String>,
+    /// Whether it may have changed files that it does not name.
+    pub may_change_anything: bool,
+}
+
 /// A phase that started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingPhase {

@@ -8,6 +8,7 @@ use domain::session_state::{NOTE_KEY_PREFIX, RETENTION_MS, SessionState};
 use domain::time::Timestamp;
 
 use super::gather::override_key;
+use super::missed_calls::{record_missed_authors, take_over_missed_calls};
 use super::{EventContext, EventOutcome, host_sessions};
 use crate::context::{Context, Notice};
 use crate::coordination::record_activity;
@@ -55,6 +56,18 @@ pub(super) fn decide_and_commit(
     scopes: impl FnOnce(&dyn Snapshot) -> Result<Vec<ScanScope>, Failure>,
     decide: impl Fn(Gathered<'_>) -> Result<Decision, Failure>,
 ) -> Result<EventOutcome, Failure> {
+    let decide_on = |state: &dyn Snapshot,
+                     before: &SessionState,
+                     notices: &[Notice]|
+     -> Result<Decision, Failure> {
+        let mut session = before.clone();
+        take_over_missed_calls(ctx, state, surroundings.missed, &mut session)?;
+        decide(Gathered {
+            state,
+            session,
+            notices,
+        })
+    };
     let state = ctx.store.begin_read()?;
     let scopes = scopes(&*state)?;
     let (state, is_overlay) = match observe_snapshot(ctx, state, &scopes)? {
@@ -75,17 +88,18 @@ pub(super) fn decide_and_commit(
             }
             let notices = ctx.take_notices();
             let before = load_event_state(&*tx, event)?;
-            let decision = decide_on(&*tx, &before, &notices, &decide)?;
+            let decision = decide_on(&*tx, &before, &notices)?;
             return commit_decision(ctx, event, surroundings, tx, &before, decision);
         }
     };
     let notices = ctx.take_notices();
     let before = load_event_state(&*state, event)?;
-    let decision = decide_on(&*state, &before, &notices, &decide)?;
+    let decision = decide_on(&*state, &before, &notices)?;
     let registers = host_sessions::needs_registration(&*state, event, surroundings.host_process)?;
-    let has_changes = decision.session != before
+    let has_changes = differs_from(&decision.session, &before)
         || !decision.used.is_empty()
         || decision.expires_notes
+        || !surroundings.missed.is_empty()
         || registers;
     if !has_changes {
         drop(state);
@@ -104,7 +118,7 @@ pub(super) fn decide_and_commit(
             true => decision,
             // The texts of this working copy are not in the transaction: the caller retries.
             false if is_overlay => return Err(StoreFault::Conflict.into()),
-            false => decide_on(&*tx, &now, &notices, &decide)?,
+            false => decide_on(&*tx, &now, &notices)?,
         };
         commit_decision(ctx, event, surroundings, tx, &now, decision)
     };
@@ -115,17 +129,20 @@ pub(super) fn decide_and_commit(
     }
 }
 
-fn decide_on(
-    state: &dyn Snapshot,
-    session: &SessionState,
-    notices: &[Notice],
-    decide: impl Fn(Gathered<'_>) -> Result<Decision, Failure>,
-) -> Result<Decision, Failure> {
-    decide(Gathered {
-        state,
-        session: session.clone(),
-        notices,
-    })
+/// Whether a session's state is worth storing. The first cursor alone is not: the next event that
+/// stores something sets it too.
+fn differs_from(session: &SessionState, before: &SessionState) -> bool {
+    match before.told_operation {
+        Some(_) => session != before,
+        None => {
+            let told_operation = None;
+            let session = session.clone();
+            SessionState {
+                told_operation,
+                ..session
+            } != *before
+        }
+    }
 }
 
 /// Stores a decision.
@@ -140,6 +157,7 @@ pub(super) fn commit_decision(
     if decision.session != *before {
         store_session_state(ctx, &mut *tx, &decision.session)?;
     }
+    record_missed_authors(ctx, &mut *tx, surroundings.missed)?;
     for fired in &decision.used {
         tx.save_note(&override_key(fired), None, ctx.clock.now())?;
     }
@@ -153,7 +171,10 @@ pub(super) fn commit_decision(
     }
     tx.commit()?;
     record_presence(ctx, &decision);
-    Ok(decision.outcome)
+    Ok(EventOutcome {
+        missed_recorded: true,
+        ..decision.outcome
+    })
 }
 
 /// Tells the other worktrees that this session is at work. After the commit: the write lock of the

@@ -9,6 +9,7 @@ mod delegated_planning;
 mod finished_work;
 mod gather;
 mod host_sessions;
+mod missed_calls;
 mod named_ticket;
 mod operation_news;
 mod overlaps;
@@ -28,6 +29,7 @@ use domain::calling_session::ProcessIdentity;
 use domain::gates::{self, FiredGate, GateVerdict};
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
+use domain::session_state::MissedCall;
 
 pub(crate) use self::gather::{
     NextStep, evaluate_step, evaluate_with_overrides, override_note_key,
@@ -35,7 +37,7 @@ pub(crate) use self::gather::{
 pub use self::host_sessions::identifies_session;
 pub(crate) use self::plans::find_recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
-pub use self::stateless::ObservedCall;
+pub use self::stateless::{ObservedCall, UnrecordedCall};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -49,6 +51,8 @@ pub struct EventOutcome {
     pub warned: Vec<FiredGate>,
     /// Whether the reply reports earlier hook errors.
     pub faults_told: bool,
+    /// Whether the missed calls of the event's context are recorded now.
+    pub missed_recorded: bool,
 }
 
 impl EventOutcome {
@@ -72,6 +76,7 @@ impl EventOutcome {
         self.blocked.extend(more.blocked);
         self.warned.extend(more.warned);
         self.faults_told |= more.faults_told;
+        self.missed_recorded |= more.missed_recorded;
         self
     }
 
@@ -112,6 +117,8 @@ pub struct EventContext<'a> {
     pub files: &'a [String],
     /// Hook errors since the last contact, to be reported once.
     pub faults: Option<&'a str>,
+    /// Earlier calls of the session that could not be recorded.
+    pub missed: &'a [MissedCall],
     /// The host's process, where it is known and the event names a session.
     pub host_process: Option<&'a ProcessIdentity>,
 }

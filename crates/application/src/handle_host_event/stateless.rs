@@ -2,13 +2,18 @@
 
 use domain::gates::{self, CallFacts, CalledPlan, CommandFacts, Event};
 use domain::host_event::{Happening, HostEvent};
+use domain::ids::Digest32;
 use domain::policy::Policy;
-use domain::ports::{FileStatResult, PlanFiles};
+use domain::ports::{FileReadResult, FileStatResult, PlanFiles};
 use domain::profile::Profile;
+use domain::session_state::MissedCall;
 
 use super::EventOutcome;
 use super::gather::{command_facts, overwritten_session_files};
 use super::plans::{TouchedPlan, touched_files, touched_plans};
+
+/// Maximum size of a text whose digest is remembered for a call that could not be recorded.
+const MAX_MISSED_TEXT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The tool call of an event, with its paths resolved.
 #[derive(Clone, Debug)]
@@ -80,6 +85,25 @@ impl<'p> ObservedCall<'p> {
         (!verdict.blocks.is_empty()).then(|| EventOutcome::from_block(verdict))
     }
 
+    /// Returns what has to be remembered of a finished call if it cannot be recorded.
+    #[must_use]
+    pub fn unrecorded_call(&self, event: &HostEvent) -> Option<UnrecordedCall> {
+        let Happening::ToolFinished {
+            call,
+            failed: false,
+        } = &event.happening
+        else {
+            return None;
+        };
+        let plans = self.plans.iter().map(|plan| plan.file.clone());
+        let unrecorded = UnrecordedCall {
+            texts: plans.chain(self.session_files.iter().cloned()).collect(),
+            files: self.files.clone(),
+            may_change_anything: call.may_change_anything(),
+        };
+        Some(unrecorded)
+    }
+
     fn called_plans(&self, exists: impl Fn(&str) -> bool) -> Vec<CalledPlan<'_>> {
         self.plans
             .iter()
@@ -99,5 +123,30 @@ impl<'p> ObservedCall<'p> {
             session_files: &self.session_files,
             command: self.command,
         }
+    }
+}
+
+/// A finished call whose texts are not read yet: that is only needed if it cannot be recorded.
+#[derive(Clone, Debug)]
+pub struct UnrecordedCall {
+    texts: Vec<String>,
+    files: Vec<String>,
+    may_change_anything: bool,
+}
+
+impl UnrecordedCall {
+    /// Reads the texts; `None` if there is nothing to remember.
+    #[must_use]
+    pub fn into_missed_call(self, files: &dyn PlanFiles) -> Option<MissedCall> {
+        let read_digest = |file: String| match files.read_file(&file, MAX_MISSED_TEXT_BYTES) {
+            FileReadResult::Text { text, .. } => Some((file, Digest32::of_bytes(text.as_bytes()))),
+            FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
+        };
+        let missed = MissedCall {
+            texts: self.texts.into_iter().filter_map(read_digest).collect(),
+            files: self.files,
+            may_change_anything: self.may_change_anything,
+        };
+        (missed != MissedCall::default()).then_some(missed)
     }
 }

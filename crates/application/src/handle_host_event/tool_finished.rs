@@ -10,6 +10,7 @@ use domain::trail;
 
 use super::finished_work::record_finished_work;
 use super::gather::written_outputs;
+use super::missed_calls::{record_missed_authors, take_over_missed_calls};
 use super::operation_news::{NewsScope, OwnOperations, has_urgent_news, take_operation_news};
 use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
 use super::written_prose::record_written_prose;
@@ -48,7 +49,7 @@ pub(super) fn handle_tool_finished(
     };
     // The usual end of a hook: no write lock, no note.
     let mut seen = None;
-    if !finished.has_to_be_recorded(ctx) {
+    if surroundings.missed.is_empty() && !finished.has_to_be_recorded(ctx) {
         match finished.find_news(ctx)? {
             Some(news) => seen = news,
             None => return Ok(EventOutcome::default()),
@@ -175,6 +176,7 @@ impl FinishedCall<'_> {
         operations: &[OperationId],
         session: &mut SessionState,
     ) -> Result<Messages, Failure> {
+        take_over_missed_calls(ctx, state, self.surroundings.missed, session)?;
         let (touched, parents) = self.remember_plans(ctx, state, &mut session.conversation)?;
         let own = OwnOperations::Told(operations);
         let of_others = take_operation_news(ctx, state, self.event, session, own, NewsScope::All)?;
@@ -255,6 +257,7 @@ impl FinishedCall<'_> {
         messages: &mut Messages,
     ) -> Result<EventOutcome, Failure> {
         let (call, surroundings) = (self.call, self.surroundings);
+        record_missed_authors(ctx, &mut *tx, surroundings.missed)?;
         let mut told = std::mem::take(&mut messages.plans);
         if self.writes_prose(ctx) {
             told.extend(record_written_prose(ctx, &mut *tx, self.event, call)?);
@@ -308,7 +311,10 @@ impl FinishedCall<'_> {
         };
         // After the commit: the write lock of the state is not held while waiting for another one.
         record_activity(ctx, focus.as_ref(), &changed);
-        Ok(EventOutcome::from_messages(&told))
+        Ok(EventOutcome {
+            missed_recorded: true,
+            ..EventOutcome::from_messages(&told)
+        })
     }
 }
 

@@ -55,6 +55,7 @@ impl<'w> Session<'w> {
             plans: &plans,
             files: &files,
             faults: None,
+            missed: &[],
             host_process: None,
         };
         let ctx = self

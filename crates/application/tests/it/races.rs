@@ -79,6 +79,7 @@ fn edit(world: &World) -> bool {
         plans: &[],
         files: &files,
         faults: None,
+        missed: &[],
         host_process: None,
     };
     let handled = handle_host_event(

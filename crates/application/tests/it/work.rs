@@ -154,6 +154,7 @@ fn an_override_counts_for_a_ticket_below_another() {
             plans: &[],
             files: &files,
             faults: None,
+            missed: &[],
             host_process: None,
         };
         let handled = handle_host_event(

@@ -135,6 +135,7 @@ fn replay_recorded_events(
             plans: &plans,
             files: &touched,
             faults: None,
+            missed: &[],
             // The process that sent a recorded event is gone; ours is not its host.
             host_process: None,
         };
