@@ -5,7 +5,8 @@
 
 use domain::briefing::compositor::estimate_tokens;
 use domain::briefing::{
-    self, Attention, Briefing, BriefingLine, LevelSummary, MAX_LISTED_ITEMS, TextBudget,
+    self, Attention, BRIEFING_OPENING, Briefing, BriefingLine, LevelSummary, MAX_LISTED_ITEMS,
+    TextBudget,
 };
 use domain::host_event::Host;
 use domain::ids::Principal;
@@ -16,6 +17,7 @@ use domain::trail;
 use domain::tree::Tree;
 use serde::Serialize;
 
+use crate::build_state::UnfinishedBuild;
 use crate::comment::load_open_comments;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -90,6 +92,17 @@ pub(crate) fn compose_briefing_on(
     let stored = StoredSummary::load_current(ctx, state)?;
     let outcome = explain_briefing_on(ctx, state, &stored.summary, None, request)?;
     Ok((outcome.text, stored))
+}
+
+/// Composes the briefing of a project whose state is being built: how far it is, and the rules.
+pub(crate) fn compose_unfinished_briefing(ctx: &Context<'_>, build: UnfinishedBuild) -> String {
+    let rules = briefing::collect_rules(ctx.profiles, ctx.policy);
+    let lines = [
+        format!("{BRIEFING_OPENING} {}.", build.describe()),
+        "Plans cannot be checked before that. Next: tl status".to_owned(),
+    ];
+    let lines: Vec<String> = lines.into_iter().chain(rules).collect();
+    lines.join("\n")
 }
 
 /// Composes a briefing of a snapshot; `tree` are its plans, if they are loaded.

@@ -38,6 +38,7 @@ pub mod accept_operations;
 mod approval_need;
 pub mod approve;
 pub mod brief;
+mod build_state;
 pub mod check_state;
 pub mod children_status;
 pub mod claim_node;

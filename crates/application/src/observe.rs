@@ -14,6 +14,7 @@ use domain::operation::Verb;
 use domain::ports::{FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::tree::Tree;
 
+use crate::build_state::finish_build;
 use crate::claim_node::{carry_renamed_claims, may_rename_nodes};
 use crate::context::{Context, Notice};
 use crate::decisions::receive_decisions;
@@ -458,27 +459,33 @@ fn record_scanned(
     };
     let first_new = tx.next_node_id()?;
     let operation = build_operation(ctx, tx, &seen, Verb::Observe)?;
-    let stamps = select_stamps(&seen, operation.as_ref(), first_new);
+    let facts = operation
+        .as_ref()
+        .map(|operation| operation.facts.as_slice());
+    let stamps = select_stamps(&seen, facts, first_new);
     let operation = operation
         .map(|operation| record_built(ctx, tx, operation, Verb::Observe))
         .transpose()?;
     tx.save_file_stamps(&stamps)?;
     save_seen_head(ctx, tx, seen.is_whole)?;
+    if seen.is_whole {
+        finish_build(ctx, tx)?;
+    }
     Ok(operation)
 }
 
 /// Returns the stamps of the nodes that exist after an operation: a sighting does not always become
 /// a node, and the stamp of one that was not added would reference nothing.
-fn select_stamps(
+pub(crate) fn select_stamps(
     seen: &ScanResult,
-    operation: Option<&NewOperation>,
+    facts: Option<&[Fact]>,
     first_new: NodeId,
 ) -> Vec<(NodeId, FileStamp, VersionHash)> {
-    let Some(operation) = operation else {
+    let Some(facts) = facts else {
         return seen.stamps.clone();
     };
     let (mut added, mut removed) = (HashSet::new(), HashSet::new());
-    for fact in &operation.facts {
+    for fact in facts {
         match fact {
             Fact::NodeAdded { node } => added.insert(node.id),
             Fact::NodeRemoved { node } => removed.insert(node.id),

@@ -10,6 +10,7 @@ use domain::time::Timestamp;
 use super::gather::override_key;
 use super::missed_calls::{record_missed_authors, take_over_missed_calls};
 use super::{EventContext, EventOutcome, host_sessions};
+use crate::build_state::{UnfinishedBuild, continue_build, needs_build};
 use crate::context::{Context, Notice};
 use crate::coordination::record_activity;
 use crate::failure::Failure;
@@ -49,6 +50,8 @@ pub(super) struct Decision {
 /// `decide` may be called twice: if another call of the session came between the decision and the
 /// write lock, it decides again inside the transaction. Storing the first decision would undo what
 /// that call counted, which the `loc` gate trusts.
+///
+/// Fails while the state is being built.
 pub(super) fn decide_and_commit(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -56,6 +59,18 @@ pub(super) fn decide_and_commit(
     scopes: impl FnOnce(&dyn Snapshot) -> Result<Vec<ScanScope>, Failure>,
     decide: impl Fn(Gathered<'_>) -> Result<Decision, Failure>,
 ) -> Result<EventOutcome, Failure> {
+    try_decide_and_commit(ctx, event, surroundings, scopes, decide)?
+        .map_err(UnfinishedBuild::into_failure)
+}
+
+/// Like [`decide_and_commit`], for events that have an answer while the state is being built.
+pub(super) fn try_decide_and_commit(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    surroundings: &EventContext<'_>,
+    scopes: impl FnOnce(&dyn Snapshot) -> Result<Vec<ScanScope>, Failure>,
+    decide: impl Fn(Gathered<'_>) -> Result<Decision, Failure>,
+) -> Result<Result<EventOutcome, UnfinishedBuild>, Failure> {
     let decide_on = |state: &dyn Snapshot,
                      before: &SessionState,
                      notices: &[Notice]|
@@ -68,7 +83,14 @@ pub(super) fn decide_and_commit(
             notices,
         })
     };
-    let state = ctx.store.begin_read()?;
+    let mut state = ctx.store.begin_read()?;
+    if needs_build(ctx, &*state)? {
+        drop(state);
+        if let Some(unfinished) = continue_build(ctx)? {
+            return Ok(Err(unfinished));
+        }
+        state = ctx.store.begin_read()?;
+    }
     let scopes = scopes(&*state)?;
     let (state, is_overlay) = match observe_snapshot(ctx, state, &scopes)? {
         Observed::Current {
@@ -89,7 +111,7 @@ pub(super) fn decide_and_commit(
             let notices = ctx.take_notices();
             let before = load_event_state(&*tx, event)?;
             let decision = decide_on(&*tx, &before, &notices)?;
-            return commit_decision(ctx, event, surroundings, tx, &before, decision);
+            return commit_decision(ctx, event, surroundings, tx, &before, decision).map(Ok);
         }
     };
     let notices = ctx.take_notices();
@@ -104,7 +126,7 @@ pub(super) fn decide_and_commit(
     if !has_changes {
         drop(state);
         record_presence(ctx, &decision);
-        return Ok(decision.outcome);
+        return Ok(Ok(decision.outcome));
     }
     let head = state.last_operation_id()?;
     drop(state);
@@ -124,8 +146,8 @@ pub(super) fn decide_and_commit(
     };
     match write() {
         // A person's override counts once: if it cannot be used up, the step does not pass.
-        Err(failure) if passes_unstored && !failure.needs_runner() => Ok(decided),
-        written => written,
+        Err(failure) if passes_unstored && !failure.needs_runner() => Ok(Ok(decided)),
+        written => written.map(Ok),
     }
 }
 

@@ -9,12 +9,13 @@ use domain::policy::GateMode;
 use domain::ports::Snapshot;
 use domain::typed_command::{TypedCommand, parse_typed_command};
 
-use super::commit::{Decision, Gathered, decide_and_commit};
+use super::commit::{Decision, Gathered, try_decide_and_commit};
 use super::named_ticket::offer_named_ticket;
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::{EventContext, EventOutcome, plan_messages};
 use crate::approve::{ApproveRequest, approve_node};
 use crate::brief::compose_briefing_on;
+use crate::build_state::{UnfinishedBuild, continue_build, needs_build};
 use crate::context::Context;
 use crate::coordination::load_focus_key;
 use crate::failure::{Failure, FailureKind};
@@ -37,6 +38,13 @@ pub(super) fn handle_prompt(
     // A subagent's prompt is written by the main agent; honouring `/approve-plan` there would let
     // an agent approve its own plan.
     let command = parse_typed_command(prompt).filter(|_| event.agent.is_none());
+    // A typed command would decide on plans that are not recorded yet.
+    if command.is_some()
+        && needs_build(ctx, &*ctx.store.begin_read()?)?
+        && let Some(unfinished) = continue_build(ctx)?
+    {
+        return Ok(answer_unfinished(true, unfinished));
+    }
     let answer = match command {
         Some(TypedCommand::Approve { node }) => approve_for_person(ctx, node, surroundings)?,
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => {
@@ -45,9 +53,25 @@ pub(super) fn handle_prompt(
         Some(TypedCommand::Plan { .. }) | None => CommandAnswer::default(),
     };
     let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
-    decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
+    let handled = try_decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
         decide_prompt(ctx, event, prompt, surroundings, &answer, gathered)
-    })
+    })?;
+    Ok(handled.unwrap_or_else(|unfinished| answer_unfinished(false, unfinished)))
+}
+
+/// Answers a prompt while the state is being built; a typed command is refused.
+fn answer_unfinished(is_command: bool, unfinished: UnfinishedBuild) -> EventOutcome {
+    let text = format!("Throughline: {}.", unfinished.describe());
+    match is_command {
+        true => EventOutcome {
+            reply: Reply {
+                block: Some(text),
+                ..Reply::default()
+            },
+            ..EventOutcome::default()
+        },
+        false => EventOutcome::from_messages(&[text]),
+    }
 }
 
 /// What became of a typed command.

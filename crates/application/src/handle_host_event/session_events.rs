@@ -7,11 +7,12 @@ use domain::ports::{Snapshot, Transaction};
 use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
-use super::commit::{Decision, Gathered, commit_decision, decide_and_commit};
+use super::commit::{Decision, Gathered, commit_decision, try_decide_and_commit};
 use super::gather::{NextStep, evaluate_step};
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::{EventContext, EventOutcome, plan_messages, signals};
-use crate::brief::{compose_briefing, compose_briefing_on};
+use crate::brief::{compose_briefing, compose_briefing_on, compose_unfinished_briefing};
+use crate::build_state::UnfinishedBuild;
 use crate::context::{Context, Notice};
 use crate::coordination::load_focus_key;
 use crate::failure::Failure;
@@ -32,9 +33,31 @@ pub(super) fn handle_start(
     // A start takes its time anyway: the part of the mirror that earlier hooks deferred is written.
     ctx.store.finish_mirror();
     let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
-    decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
+    let started = try_decide_and_commit(ctx, event, surroundings, scopes, |gathered| {
         decide_start(ctx, event, source, surroundings, gathered)
-    })
+    })?;
+    started.or_else(|unfinished| start_unfinished(ctx, event, surroundings, unfinished))
+}
+
+/// Answers a start while the state is being built: with what is known without it. The briefing
+/// follows at a prompt, once the state is complete.
+fn start_unfinished(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    surroundings: &EventContext<'_>,
+    unfinished: UnfinishedBuild,
+) -> Result<EventOutcome, Failure> {
+    let tx = ctx.store.begin_write()?;
+    let before = load_event_state(&*tx, event)?;
+    let mut session = before.clone();
+    session.conversation.started = true;
+    session.conversation.owed_a_briefing = true;
+    let decision = Decision {
+        outcome: EventOutcome::from_messages(&[compose_unfinished_briefing(ctx, unfinished)]),
+        session,
+        ..Decision::default()
+    };
+    commit_decision(ctx, event, surroundings, tx, &before, decision)
 }
 
 fn decide_start(
@@ -162,7 +185,7 @@ pub(super) fn handle_stop(
     let follows_up =
         event.host.needs_stop_follow_up() && !again && gates::has_work_gates(ctx.profiles);
     let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
-    decide_and_commit(ctx, event, surroundings, scopes, |mut gathered| {
+    let stopped = try_decide_and_commit(ctx, event, surroundings, scopes, |mut gathered| {
         let mut noticed = plan_messages::render_notices(gathered.notices);
         // Only with the notices, which make it a write: what else is new, the next prompt tells.
         let own = collect_noticed(gathered.notices);
@@ -187,7 +210,9 @@ pub(super) fn handle_stop(
         };
         decision.session.conversation.untold.extend(noticed);
         Ok(decision)
-    })
+    })?;
+    // What is missing is told at the next prompt.
+    Ok(stopped.unwrap_or_default())
 }
 
 /// Returns the operations that recorded what is noticed.

@@ -16,6 +16,7 @@ use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
 use super::written_prose::record_written_prose;
 use super::{EventContext, EventOutcome, overlaps, plan_messages, signals};
 use crate::brief::compose_briefing_on;
+use crate::build_state::{continue_build, needs_build};
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
@@ -59,6 +60,13 @@ pub(super) fn handle_tool_finished(
         return finished.finish_on_overlay(ctx);
     }
     let mut tx = ctx.store.begin_write()?;
+    if needs_build(ctx, &*tx)? {
+        drop(tx);
+        if let Some(unfinished) = continue_build(ctx)? {
+            return Err(unfinished.into_failure());
+        }
+        tx = ctx.store.begin_write()?;
+    }
     if is_state_shared(ctx, &*tx)? {
         drop(tx);
         return finished.finish_on_overlay(ctx);
@@ -125,6 +133,10 @@ impl FinishedCall<'_> {
             return Ok(None);
         }
         let state = ctx.store.begin_read()?;
+        // Recording continues the build.
+        if needs_build(ctx, &*state)? {
+            return Ok(Some(None));
+        }
         let session = load_event_state(&*state, self.event)?;
         let conversation = &session.conversation;
         if conversation.owed_a_briefing

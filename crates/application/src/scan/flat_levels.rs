@@ -321,7 +321,7 @@ impl Scanner<'_, '_> {
         parents: &HashMap<String, Option<String>>,
     ) -> Result<(), Failure> {
         let mut added: HashMap<String, NodeId> = HashMap::new();
-        while !fresh.is_empty() {
+        while !fresh.is_empty() && !self.is_slice_full() {
             let parent_of = |one: &NewFile| parents.get(&one.alias).cloned().flatten();
             let ready = fresh.iter().position(|one| match parent_of(one) {
                 None => true,

@@ -50,16 +50,24 @@ pub(crate) enum ScanScope {
     WholeTree,
     /// All files, each read even if its stamp is unchanged.
     EverythingAnew,
+    /// All known files and at most [`MAX_SLICE_NODES`] new ones, without decisions.
+    Slice,
 }
 
 impl ScanScope {
     fn is_whole(self) -> bool {
-        !matches!(self, Self::Lineage(_) | Self::Family(_) | Self::NextPart)
+        match self {
+            Self::Everything | Self::WholeTree | Self::EverythingAnew => true,
+            Self::Lineage(_) | Self::Family(_) | Self::NextPart | Self::Slice => false,
+        }
     }
 }
 
 /// Minimum number of paths that a hook checks: with two threads this takes one millisecond.
 const MIN_PATHS_PER_HOOK: usize = 1_024;
+
+/// Maximum number of new plans in a slice: about a tenth of a second to record.
+const MAX_SLICE_NODES: u32 = 500;
 
 /// The result of a scan.
 #[derive(Debug, Default)]
@@ -82,6 +90,8 @@ pub(crate) struct ScanResult {
     pub(crate) returned: Vec<ReturnedPlan>,
     /// Whether every file was compared.
     pub(crate) is_whole: bool,
+    /// Whether new files were left out, because the slice is full.
+    pub(crate) is_partial: bool,
     /// Every recorded node, if the scope includes the whole tree.
     pub(crate) nodes: Rc<Vec<Node>>,
 }
@@ -128,7 +138,13 @@ fn scan_and_inspect(
     inspect: InspectText<'_>,
 ) -> Result<ScanResult, Failure> {
     let is_whole = scope.is_whole();
-    let decisions = find_decision_changes(ctx, state, is_whole || scope == ScanScope::NextPart)?;
+    let decisions = match scope {
+        // Decisions are about plans that may not be recorded yet: the scan after the last slice
+        // finds them.
+        ScanScope::Slice => DecisionChanges::default(),
+        ScanScope::NextPart => find_decision_changes(ctx, state, true)?,
+        _ => find_decision_changes(ctx, state, is_whole)?,
+    };
     let scope = match scope {
         // Decisions come with the texts they are about, so the other plans are scanned too.
         _ if !is_whole && !decisions.is_empty() => ScanScope::Everything,
@@ -164,6 +180,10 @@ fn run_scan(
         trust_stamps: scope != ScanScope::EverythingAnew,
         first_node: next_node.0,
         next_node: next_node.0,
+        max_new_nodes: match scope {
+            ScanScope::Slice => MAX_SLICE_NODES,
+            _ => u32::MAX,
+        },
         survey: ScanResult::default(),
         met: Vec::new(),
         passed_by: Vec::new(),
@@ -193,7 +213,9 @@ fn run_scan(
             is_whole = surveyor.scan_changed(extent)?;
         }
         ScanScope::Everything => is_whole = surveyor.scan_changed(CheckedPaths::All)?,
-        ScanScope::WholeTree | ScanScope::EverythingAnew => surveyor.scan_everything()?,
+        ScanScope::WholeTree | ScanScope::EverythingAnew | ScanScope::Slice => {
+            surveyor.scan_everything()?;
+        }
     }
     surveyor.survey.is_whole = is_whole;
     Ok((surveyor.survey, false))
@@ -211,6 +233,7 @@ struct Scanner<'c, 'a> {
     /// The first id for a new node; ids of this scan are provisional until presence is resolved.
     first_node: u32,
     next_node: u32,
+    max_new_nodes: u32,
     survey: ScanResult,
     /// Bit set of visited nodes, by node number.
     met: Vec<u64>,
@@ -487,6 +510,9 @@ impl<'a> Scanner<'_, 'a> {
         path: String,
         depth: ScanDepth,
     ) -> Result<(), Failure> {
+        if self.is_slice_full() {
+            return Ok(());
+        }
         let number = read.number;
         let new = NewNode {
             id: NodeId(self.next_node),
@@ -533,6 +559,13 @@ impl<'a> Scanner<'_, 'a> {
                 self.scan_below(profile, level, id, number, &path, depth)
             }
         }
+    }
+
+    /// Whether no more new nodes may be added; then the result is partial.
+    pub(super) fn is_slice_full(&mut self) -> bool {
+        let is_full = self.next_node - self.first_node >= self.max_new_nodes;
+        self.survey.is_partial |= is_full;
+        is_full
     }
 
     fn scan_below(

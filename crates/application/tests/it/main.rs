@@ -37,6 +37,7 @@ mod tickets;
 mod trail;
 mod trust;
 mod unavailable_files;
+mod unfinished_build;
 mod work;
 mod work_gates;
 mod work_life;

@@ -175,3 +175,36 @@ fn a_mirror_folder_that_came_with_a_repository_is_not_written_through() {
     assert_eq!(fs::read_dir(&outside).expect("a directory").count(), 0);
     assert!(clone.join(".throughline/mirror/story/act-1.json").is_file());
 }
+
+/// More plans than one slice: decisions and texts are complete once the build is.
+#[test]
+fn a_large_worktree_is_briefed_at_once_and_complete_afterwards() {
+    let project = empty();
+    assert!(project.shell("git init -q -b main ."));
+    project.ok(&["init"]);
+    for act in 1..=10 {
+        project.write(&format!("acts/act-{act}/strategic-plan.md"), "# Act\n");
+        for chapter in 1..=69 {
+            let plan = format!("acts/act-{act}/chapters/chapter-{chapter:02}/plan.md");
+            project.write(&plan, "# Chapter\n");
+        }
+    }
+    project.ok(&["approve", "act", "10"]);
+    assert!(project.shell("git add -A && git commit -q -m start"));
+    let tree = place_beside(&project, "tree");
+    assert!(project.shell(&format!("git worktree add -q --detach {}", tree.display())));
+    let payload = serde_json::json!({
+        "session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": tree,
+    });
+    let answer = project.hook(&payload);
+    assert!(
+        answer.stdout.contains("Throughline briefing:"),
+        "{answer:?}"
+    );
+    let status = run_in(&project, &tree, &["show", "act", "10", "--json"]);
+    assert!(status.stdout.contains("\"approved\""), "{}", status.stdout);
+    let check = run_in(&project, &tree, &["check"]);
+    assert_eq!(check.code, 0, "{}", check.stdout);
+    let listed = run_in(&project, &tree, &["tree", "--json"]);
+    assert_eq!(listed.stdout.matches("plan.md\"").count(), 700);
+}
