@@ -251,22 +251,38 @@ fn check_inside_project(path: &str) -> Result<(), Failure> {
     )))
 }
 
+/// The folder of a project's own profiles.
+pub(crate) const PROFILES_FOLDER: &str = ".throughline/profiles";
+
 /// Loads the project's profiles: built in, or from `.throughline/profiles/NAME.toml`.
 pub(crate) fn load_project_profiles(
     root: &Path,
     settings: &Settings,
 ) -> Result<Vec<Profile>, Failure> {
+    load_profiles_from(settings, |name| {
+        load_named_profile(root, PROFILES_FOLDER, name)
+    })
+}
+
+/// Loads the profiles that the settings name, each by `load`.
+pub(crate) fn load_profiles_from(
+    settings: &Settings,
+    load: impl Fn(&str) -> Result<Profile, Failure>,
+) -> Result<Vec<Profile>, Failure> {
     check_inside_project(&settings.tickets_folder)?;
     settings
         .profiles
         .iter()
-        .map(|name| {
-            Ok(load_named_profile(root, name)?.with_tickets_folder(&settings.tickets_folder))
-        })
+        .map(|name| Ok(load(name)?.with_tickets_folder(&settings.tickets_folder)))
         .collect()
 }
 
-fn load_named_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
+/// Loads a profile from a folder of the project, or a built-in one.
+pub(crate) fn load_named_profile(
+    root: &Path,
+    folder: &str,
+    name: &str,
+) -> Result<Profile, Failure> {
     let invalid = |message: String| Failure::invalid(message);
     // The name becomes part of a path.
     if !name
@@ -277,7 +293,7 @@ fn load_named_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
             "`{name}` is not a profile name: expected letters, digits, `-` and `_`"
         )));
     }
-    let shown = format!(".throughline/profiles/{name}.toml");
+    let shown = format!("{folder}/{name}.toml");
     match std::fs::read_to_string(root.join(&shown)) {
         Ok(text) => {
             let profile = profile::parse_profile(&shown, &text).map_err(|problem| {

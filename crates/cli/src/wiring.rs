@@ -137,9 +137,19 @@ impl Project {
 
     /// Like [`Self::load`], with settings that are loaded already.
     pub(crate) fn load_with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
+        let profiles = settings::load_project_profiles(root, &settings)?;
+        Self::with_profiles(root, settings, profiles)
+    }
+
+    /// Like [`Self::load_with_settings`], with profiles that are loaded already.
+    pub(crate) fn with_profiles(
+        root: &Path,
+        settings: Settings,
+        profiles: Vec<Profile>,
+    ) -> Result<Self, Failure> {
         let user = settings::user_state_directory()?;
         Ok(Self {
-            profiles: settings::load_project_profiles(root, &settings)?,
+            profiles,
             layout: Layout::new(root, &settings),
             known: KnownStores::in_state_directory(&user),
             pins: PolicyPins::in_state_directory(&user),

@@ -1062,3 +1062,44 @@ fn an_edit_after_an_unrecorded_call_is_not_the_sessions_own() {
     let answer = may_write(&project, &session, Project::CHAPTER);
     assert!(answer.block().is_some(), "{answer:?}");
 }
+
+#[test]
+fn a_broken_profile_is_reported_and_its_last_good_version_stays_in_force() {
+    let project = planned();
+    let own = "name = \"manual\"\ntitle = \"Manual\"\n\n[[level]]\nname = \"part\"\nroot = true\nalias = \"part-{n}\"\n\
+               numbers = \"1-10\"\nfile = \"parts/{alias}/plan.md\"\npurpose = \"a part\"\noutline = [\"Purpose\"]\n\n\
+               [[level]]\nname = \"page\"\nunder = [\"part\"]\nalias = \"page-{n:2}\"\nnumbers = \"1-99\"\n\
+               file = \"pages/{alias}.md\"\npurpose = \"a page\"\noutline = [\"Purpose\"]\n";
+    project.write(".throughline/profiles/manual.toml", own);
+    project.configure("profiles", "[\"story\", \"manual\"]");
+    let session = project.session("s");
+    assert!(session.start("startup").context().is_some());
+    let page = "parts/part-1/pages/page-01.md";
+    let is_gated = |what: &str| {
+        let reason = may_write(&project, &session, page).block().expect(what);
+        assert!(reason.contains("hierarchy gate"), "{what}: {reason}");
+    };
+    is_gated("the part is not planned");
+    let wrong = replaced(
+        &project,
+        "profiles/manual.toml",
+        "name = \"manual\"\nlevel = 3\n",
+    );
+    for answer in [session.start("startup"), session.prompt("go on")] {
+        let context = answer.context().unwrap_or_default();
+        assert!(
+            context.contains("profiles/manual.toml")
+                && context.contains("the last good settings stay in force"),
+            "{answer:?}"
+        );
+    }
+    assert!(session.stop().stdout.contains("profiles/manual.toml"));
+    is_gated("the gate is as before");
+    assert_eq!(faults(&project), Vec::<Value>::new());
+    let doctor = project.run(&["host", "doctor"]);
+    assert_eq!(doctor.code, 3, "{doctor:?}");
+    assert!(doctor.stdout.contains("profiles/manual.toml"), "{doctor:?}");
+    wrong.repair();
+    let context = session.prompt("go on").context().unwrap_or_default();
+    assert!(!context.contains("last good"), "{context}");
+}
