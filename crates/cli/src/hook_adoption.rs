@@ -12,6 +12,9 @@ use domain::typed_command;
 
 use crate::hook_ledger::LedgerFile;
 
+/// Name of the gate in the ledger.
+const ADOPT_GATE: &str = "adopt";
+
 /// Repeated at every prompt: the person may have joined the session after its start.
 const REMINDER: &str = "Throughline: this project is not adopted yet, so its gates are off and its plans cannot be written. \
      Ask the person to run `tl state adopt` in their own terminal.";
@@ -26,7 +29,6 @@ pub(crate) fn reply_for_unadopted(
     policy: &Policy,
     ledger: &LedgerFile,
 ) -> EventOutcome {
-    const GATE: &str = "adopt";
     let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
                          approvals do not count yet, and its gates cannot be evaluated";
     let steps = vec![
@@ -36,21 +38,15 @@ pub(crate) fn reply_for_unadopted(
     ];
     let fired = |plan: String| {
         vec![FiredGate {
-            gate: GATE,
+            gate: ADOPT_GATE,
             subject: plan,
             objection: Objection::new(why.to_owned(), steps.clone()),
         }]
     };
-    let gates = &policy.gates;
-    // Where no gate blocks, the project only wants warnings, and this is no reason to be stricter.
-    let blocks =
-        [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
-    let written = plans
-        .iter()
-        .find(|plan| plan.effect.modifies_file())
-        .map(|plan| plan.place.path_alias());
     let refused = match &event.happening {
-        Happening::ToolAboutToRun(_) => written.filter(|_| blocks),
+        Happening::ToolAboutToRun(_) => {
+            find_written_plan(plans).filter(|_| blocks_somewhere(policy))
+        }
         Happening::PromptSubmitted { prompt } => {
             typed_command::parse_typed_command(prompt).map(|_| "typed command".to_owned())
         }
@@ -74,7 +70,7 @@ pub(crate) fn reply_for_unadopted(
         ledger
             .read_latest_lines()
             .iter()
-            .any(|line| line.session == event.session && line.gate.as_deref() == Some(GATE))
+            .any(|line| line.session == event.session && line.gate.as_deref() == Some(ADOPT_GATE))
     };
     let is_prompt = matches!(event.happening, Happening::PromptSubmitted { .. });
     let is_reminder = !starts && was_told();
@@ -96,6 +92,50 @@ pub(crate) fn reply_for_unadopted(
         warned,
         ..EventOutcome::default()
     }
+}
+
+/// Refuses a write to a plan in a clone whose decision files are not adopted: the approvals it would
+/// rest on do not count yet.
+pub(crate) fn refuse_unadopted_write(
+    event: &HostEvent,
+    plans: &[TouchedPlan<'_>],
+    policy: &Policy,
+) -> Option<EventOutcome> {
+    let Happening::ToolAboutToRun(_) = &event.happening else {
+        return None;
+    };
+    let subject = find_written_plan(plans).filter(|_| blocks_somewhere(policy))?;
+    let why = "this clone is not adopted by this user: decisions of others (approvals, for example) do not count \
+               here yet, so its plans are not to be written";
+    let step = "ask the person to run `tl state adopt` in their own terminal".to_owned();
+    let blocked = vec![FiredGate {
+        gate: ADOPT_GATE,
+        subject,
+        objection: Objection::new(why.to_owned(), vec![step]),
+    }];
+    Some(EventOutcome {
+        reply: Reply {
+            block: Some(domain::gates::render_objections(&blocked)),
+            ..Reply::default()
+        },
+        blocked,
+        ..EventOutcome::default()
+    })
+}
+
+/// Returns the first plan that a call writes.
+fn find_written_plan(plans: &[TouchedPlan<'_>]) -> Option<String> {
+    plans
+        .iter()
+        .find(|plan| plan.effect.modifies_file())
+        .map(|plan| plan.place.path_alias())
+}
+
+/// Whether a gate blocks. Otherwise the project only wants warnings, and a clone is no reason to be
+/// stricter.
+fn blocks_somewhere(policy: &Policy) -> bool {
+    let gates = &policy.gates;
+    [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block)
 }
 
 /// Adds a notice about decisions of others that do not count, at the start of a session and at every

@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use application::decisions::has_unadopted_decisions;
 use application::handle_host_event::{
     EventContext, EventOutcome, ObservedCall, UnrecordedCall, handle_host_event, identifies_session,
 };
@@ -29,7 +30,7 @@ use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, EngineSettings};
 
 use crate::caller::{self, Caller};
-use crate::hook_adoption::{add_adoption_notice, reply_for_unadopted};
+use crate::hook_adoption::{add_adoption_notice, refuse_unadopted_write, reply_for_unadopted};
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
 use crate::hook_missed_calls::MissedCallNotes;
@@ -385,6 +386,11 @@ fn evaluate_on_state(
     let mut handled = run_for_value(
         |use_case| runner.run_with_repair(store, &reopen, use_case),
         &mut |ctx| {
+            if let Some(refused) = refuse_unadopted_write(event, &call.plans, policy)
+                && has_unadopted_decisions(ctx)?
+            {
+                return Ok(refused);
+            }
             let person = Principal::Human(settings::local_user_name());
             let person =
                 settings::effective_principal(ctx.store.remote_principal(), person, ctx.policy);

@@ -131,6 +131,19 @@ pub fn adopt_new_project(ctx: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether this clone has decisions of others that do not count, because it is not adopted.
+///
+/// # Errors
+/// When the decision files cannot be listed.
+pub fn has_unadopted_decisions(ctx: &Context<'_>) -> Result<bool, Failure> {
+    let Some(folder) = ctx.decisions.filter(|folder| !folder.is_adopted()) else {
+        return Ok(false);
+    };
+    let made_here = folder.made_here()?;
+    let present = folder.list_all()?;
+    Ok(present.iter().any(|id| !made_here.contains(id)))
+}
+
 /// Accepts the decisions of others in this clone, on a person's word: those here now, and those
 /// that come later by the rules of the policy.
 ///

@@ -23,8 +23,8 @@ pub use self::attach::{lacks_decision_files, write_existing_decisions};
 pub(crate) use self::attach::{record_override, record_with_decisions};
 pub(crate) use self::made_notes::attach_note_decisions;
 pub use self::manage::{
-    DecisionView, PruneOutcome, adopt_decisions, adopt_new_project, list_decisions,
-    prune_decisions, restore_decisions,
+    DecisionView, PruneOutcome, adopt_decisions, adopt_new_project, has_unadopted_decisions,
+    list_decisions, prune_decisions, restore_decisions,
 };
 pub(crate) use self::receive::{DecisionChanges, find_decision_changes, receive_decisions};
 use crate::context::Context;

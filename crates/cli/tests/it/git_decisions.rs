@@ -186,8 +186,19 @@ fn a_clone_counts_the_decisions_of_others_after_adoption() {
     assert!(is_told(&session.prompt("go on")), "at every prompt");
     let (refused, _) = session.write("acts/act-1/chapters/chapter-03/plan.md", "# Chapter 3\n");
     assert!(refused.block().is_some(), "{refused:?}");
+    // Also a plan that has no parent, and one written by a command.
+    let (refused, _) = session.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    let reason = refused.block().expect("no plan is written");
+    assert!(reason.contains("`tl state adopt`"), "{reason}");
+    let line = "echo x > acts/act-3/strategic-plan.md";
+    let refused = session.before("Bash", &serde_json::json!({ "command": line }));
+    assert!(refused.block().is_some(), "{refused:?}");
+    let (passed, _) = session.write("src/main.rs", "fn main() {}\n");
+    assert_eq!(passed.block(), None, "other files are not its business");
     bob.project.ok(&["state", "adopt", "--yes"]);
     assert_eq!(bob.project.status("act-1"), "approved");
+    let (passed, _) = session.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    assert_eq!(passed.block(), None);
     assert!(!is_told(&session.prompt("go on")));
 }
 
