@@ -12,6 +12,7 @@ use domain::typed_command::{TypedCommand, parse_typed_command};
 use super::commit::{Decision, Gathered, try_decide_and_commit};
 use super::named_ticket::offer_named_ticket;
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
+use super::tool_finished::shorten_repeated_news;
 use super::{EventContext, EventOutcome, plan_messages};
 use crate::approve::{ApproveRequest, approve_node};
 use crate::brief::compose_briefing_on;
@@ -129,6 +130,7 @@ fn decide_prompt(
     conversation.handed_over.clear();
     conversation.given.extend(answer.given);
     let noticed = plan_messages::render_notices(gathered.notices);
+    let has_noticed = !noticed.is_empty();
     let mut outcome = answer.outcome.clone();
     let mut summary = None;
     if outcome.reply.block.is_some() {
@@ -163,9 +165,13 @@ fn decide_prompt(
         conversation.answered = answered;
         if is_delivered {
             let text = told.join("\n\n");
-            let is_news = !text.is_empty() && conversation.remember_if_new(&text);
-            outcome.faults_told = is_news && surroundings.faults.is_some();
-            outcome.reply.context = is_news.then_some(text);
+            let is_new = !text.is_empty() && conversation.remember_if_new(&text);
+            outcome.faults_told = is_new && surroundings.faults.is_some();
+            outcome.reply.context = match is_new {
+                true => Some(text),
+                // Something changed again; a prompt that a host sends twice finds no change.
+                false => has_noticed.then(|| shorten_repeated_news(&text)),
+            };
         } else {
             conversation.untold = told;
         }

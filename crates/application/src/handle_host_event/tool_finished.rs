@@ -351,7 +351,7 @@ fn render_news(
 }
 
 /// Shortens a message to the first clause of its first line.
-fn shorten_repeated_news(news: &str) -> String {
+pub(super) fn shorten_repeated_news(news: &str) -> String {
     let line = news.lines().next().unwrap_or_default();
     let line = line.trim_start_matches("- ");
     let line = line.strip_prefix("Throughline: ").unwrap_or(line);

@@ -208,3 +208,20 @@ fn an_edit_that_does_not_concern_a_session_waits_for_the_next_prompt() {
     assert_eq!(context(first.ran("make")), "");
     assert!(context(first.prompt("go on")).contains("`act-1` was edited"));
 }
+
+#[test]
+fn a_notice_that_repeats_is_shortened_and_not_swallowed() {
+    let world = World::with_story();
+    let session = Session::new(&world, "s1");
+    session.start();
+    world.files.edit(ACT, "# act-1\n\nOnce.\n");
+    let first = context(session.prompt("go on"));
+    assert!(first.contains("changed: act-1"), "{first}");
+    world.files.edit(ACT, "# act-1\n\nTwice.\n");
+    session.prompt("go on");
+    world.files.edit(ACT, "# act-1\n\nThree times.\n");
+    let third = context(session.prompt("go on"));
+    assert!(third.starts_with("Throughline, again:"), "{third}");
+    assert!(third.len() < first.len(), "{third}");
+    assert_eq!(context(session.prompt("go on")), "");
+}
