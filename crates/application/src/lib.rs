@@ -60,6 +60,7 @@ pub mod live_sessions;
 pub mod memory;
 pub mod move_focus;
 pub mod move_node;
+pub mod next_step;
 pub mod next_work;
 pub mod node_page;
 pub mod novel;

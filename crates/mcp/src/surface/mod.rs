@@ -181,9 +181,10 @@ impl Surface {
                     // Only if there are any: the member would cost tokens in every result.
                     fields.insert("warnings".to_owned(), json!(warnings));
                 }
+                self.translate_steps(&mut value);
                 Called::Done(value)
             }
-            Err(failure) => Called::Failed(failure_value(&failure)),
+            Err(failure) => Called::Failed(self.failure_value(&failure)),
         }
     }
 
@@ -210,7 +211,37 @@ impl Surface {
             tools::approve_shown(ctx, arguments, question)
         }) {
             Ok(value) => Called::Done(value),
-            Err(failure) => Called::Failed(failure_value(&failure)),
+            Err(failure) => Called::Failed(self.failure_value(&failure)),
+        }
+    }
+
+    /// Returns a failure as JSON, with next steps that a client of these tools can take.
+    #[must_use]
+    pub fn failure_value(&self, failure: &Failure) -> Value {
+        render_failure(failure, &self.tools, self.workspace.profiles())
+    }
+
+    /// Translates the next steps of a result, wherever they are in it.
+    fn translate_steps(&self, value: &mut Value) {
+        let translate = |step: &mut Value| {
+            if let Value::String(text) = step {
+                *text = tools::render_step(text, &self.tools, self.workspace.profiles());
+            }
+        };
+        match value {
+            Value::Object(fields) => {
+                for (name, field) in fields.iter_mut() {
+                    match (name.as_str(), field) {
+                        ("next_steps", Value::Array(steps)) => {
+                            steps.iter_mut().for_each(translate);
+                        }
+                        ("next_step", step @ Value::String(_)) => translate(step),
+                        (_, field) => self.translate_steps(field),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.translate_steps(item)),
+            _ => {}
         }
     }
 
@@ -227,14 +258,23 @@ impl Surface {
     }
 }
 
-/// Returns a failure as JSON: kind, message, next steps.
+/// Returns a failure as JSON where no tools are known: commands are left to a person.
 #[must_use]
 pub fn failure_value(failure: &Failure) -> Value {
+    render_failure(failure, &[], &[])
+}
+
+/// Returns a failure as JSON: kind, message, next steps.
+fn render_failure(failure: &Failure, tools: &[&Tool], profiles: &[Profile]) -> Value {
+    let steps = failure.next_steps.iter();
+    let steps: Vec<String> = steps
+        .map(|step| tools::render_step(step, tools, profiles))
+        .collect();
     let mut value = json!({
         "error": {
             "kind": failure.kind.as_str(),
             "message": failure.message,
-            "next_steps": failure.next_steps,
+            "next_steps": steps,
         }
     });
     // The current state of what was refused saves the model a second call.

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod core_set;
+mod next_steps;
 mod plans_set;
 mod schema;
 mod story_set;
@@ -23,6 +24,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::arguments::words;
 use self::arguments::{read, value};
+pub(crate) use self::next_steps::render_step;
 pub use self::story_set::approve_entity::Question;
 pub(crate) use self::story_set::approve_entity::{approve_shown, question as approval_question};
 

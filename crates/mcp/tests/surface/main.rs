@@ -51,6 +51,7 @@ pub(crate) fn done(surface: &Surface, name: &str, arguments: Value) -> Value {
             if let Err(error) = jsonschema::validate(schema, &value) {
                 panic!("{name}: {error} at {}: {value}", error.instance_path());
             }
+            assert_usable_steps(surface, &value["next_steps"]);
             value
         }
         other => panic!("{name} {arguments}: {other:?}"),
@@ -61,7 +62,32 @@ pub(crate) fn done(surface: &Surface, name: &str, arguments: Value) -> Value {
 #[track_caller]
 pub(crate) fn failed(surface: &Surface, name: &str, arguments: Value) -> Value {
     match surface.call(&agent(), name, &arguments) {
-        Called::Failed(value) => value["error"].clone(),
+        Called::Failed(value) => {
+            assert_usable_steps(surface, &value["error"]["next_steps"]);
+            value["error"].clone()
+        }
         other => panic!("{name} {arguments}: {other:?}"),
+    }
+}
+
+/// Asserts that a client without a shell can take the steps: none is a command, and those that name
+/// a tool have arguments that fit it.
+#[track_caller]
+pub(crate) fn assert_usable_steps(surface: &Surface, steps: &Value) {
+    let tools = surface.tools();
+    for step in steps.as_array().into_iter().flatten() {
+        let step = step.as_str().unwrap();
+        assert!(!step.starts_with("tl "), "{step}");
+        let call = step.split("   #").next().unwrap_or(step);
+        let Some((name, arguments)) = call.split_once(" {") else {
+            continue;
+        };
+        let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
+            continue;
+        };
+        let arguments: Value = serde_json::from_str(&format!("{{{arguments}")).unwrap();
+        if let Err(error) = jsonschema::validate(&tool.input_schema, &arguments) {
+            panic!("{step}: {error}");
+        }
     }
 }

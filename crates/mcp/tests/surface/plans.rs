@@ -12,7 +12,10 @@ fn plans() -> Surface {
 /// Calls a tool that must fail, and returns everything it says.
 fn failed(surface: &Surface, tool: &str, arguments: Value) -> Value {
     match surface.call(&agent(), tool, &arguments) {
-        Called::Failed(value) => value,
+        Called::Failed(value) => {
+            crate::assert_usable_steps(surface, &value["error"]["next_steps"]);
+            value
+        }
         other => panic!("{tool} {arguments}: {other:?}"),
     }
 }

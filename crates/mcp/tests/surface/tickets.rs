@@ -414,7 +414,10 @@ fn one_of_two_tickets_with_the_same_id_is_renumbered() {
         );
     }
     let claim = failed(&surface, "claim", json!({ "node": "001" }));
-    assert!(claim.to_string().contains("tl renumber 001"), "{claim}");
+    assert_eq!(
+        claim["next_steps"][0],
+        r#"ticket {"action":"renumber","ticket":"001"}"#
+    );
     let done = done(
         &surface,
         "ticket",
