@@ -6,12 +6,13 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, UNIX_EPOCH};
 
 use application::handle_host_event::UnrecordedCall;
 use domain::ids::Digest32;
+use domain::ports::Clock;
 use domain::session_state::{MissedCall, RETENTION_MS};
-use store::DiskFiles;
+use store::{DiskFiles, SystemClock};
 
 /// The folder of the notes, relative to the project.
 const FOLDER: &str = ".throughline/missed-calls";
@@ -78,10 +79,8 @@ impl MissedCallNotes {
 
     /// Removes the files of sessions that never came back.
     fn remove_old_files(&self) {
-        let retention = Duration::from_millis(RETENTION_MS.unsigned_abs());
-        let Some(limit) = SystemTime::now().checked_sub(retention) else {
-            return;
-        };
+        let limit = SystemClock.now().as_millis().saturating_sub(RETENTION_MS);
+        let limit = UNIX_EPOCH + Duration::from_millis(limit.unsigned_abs());
         for entry in fs::read_dir(self.root.join(FOLDER)).into_iter().flatten() {
             let Ok(entry) = entry else { continue };
             let modified = entry.metadata().and_then(|metadata| metadata.modified());

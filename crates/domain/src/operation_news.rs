@@ -14,7 +14,7 @@ use crate::text::clean_line;
 /// Maximum length of a quoted comment or reason, in characters.
 const MAX_QUOTED_CHARS: usize = 200;
 
-/// A change of one plan by somebody else.
+/// A change of one plan by someone else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanNews {
     pub node: NodeId,
@@ -45,7 +45,7 @@ pub struct PlanKnowledge {
     pub version: Option<VersionHash>,
 }
 
-/// Whether a session is told about an operation: a decision, a comment or an edit of somebody else.
+/// Whether a session is told about an operation: a decision, a comment or an edit of someone else.
 #[must_use]
 pub fn is_news_for_session(head: &OperationHead, session: &str) -> bool {
     let is_own = matches!(&head.by, Principal::Agent { session: by, .. } if by == session);
@@ -279,7 +279,7 @@ fn render_author(by: &Principal, channel: Channel) -> String {
     }
 }
 
-/// Returns a text of somebody else in one bounded line. It reaches an agent's prompt, so control
+/// Returns a text of someone else in one bounded line. It reaches an agent's prompt, so control
 /// characters are removed.
 fn quote_text(text: &str) -> String {
     let line = clean_line(text);

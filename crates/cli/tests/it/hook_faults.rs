@@ -13,11 +13,11 @@ use crate::{Event, planned, statuses};
 const CHAPTER_2: &str = "acts/act-1/chapters/chapter-02/plan.md";
 const NOT_A_RULE: &str = "This is an error in Throughline, not a rule.";
 
-fn state(project: &Project, name: &str) -> PathBuf {
+pub(crate) fn state(project: &Project, name: &str) -> PathBuf {
     project.root().join(".throughline").join(name)
 }
 
-fn faults(project: &Project) -> Vec<Value> {
+pub(crate) fn faults(project: &Project) -> Vec<Value> {
     project
         .ledger()
         .into_iter()
@@ -25,7 +25,7 @@ fn faults(project: &Project) -> Vec<Value> {
         .collect()
 }
 
-fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
+pub(crate) fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
     session.before(
         "Write",
         &json!({ "file_path": project.root().join(path), "content": "# New\n" }),
@@ -34,7 +34,7 @@ fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
 
 /// A hook must end well whatever happens.
 #[track_caller]
-fn ended_well(what: &str, answer: &Answer) {
+pub(crate) fn ended_well(what: &str, answer: &Answer) {
     assert_eq!(
         (answer.code, answer.stderr.as_str()),
         (0, ""),
@@ -209,7 +209,7 @@ impl Drop for Lock {
 }
 
 /// A hook that does not wait long for another writer.
-fn impatient<'p>(project: &'p Project, id: &str) -> Session<'p> {
+pub(crate) fn impatient<'p>(project: &'p Project, id: &str) -> Session<'p> {
     project
         .session(id)
         .with_environment("THROUGHLINE_HOOK_DEADLINE_MS", "400")
@@ -1003,64 +1003,6 @@ fn a_folder_that_may_not_be_written_stops_nobody() {
         ended_well("read-only", answer);
         assert_eq!(answer.block(), None);
     }
-}
-
-/// A hook after a write that cannot get the lock: the next one knows the session's own text.
-#[test]
-fn a_text_that_could_not_be_recorded_is_still_the_sessions_own() {
-    let project = planned();
-    let session = impatient(&project, "s");
-    let _ = session.read(Project::ACT);
-    let _ = session.read(Project::CHAPTER);
-    let Some(lock) = Lock::hold(&project, false) else {
-        return;
-    };
-    let input =
-        json!({ "file_path": project.root().join(Project::CHAPTER), "content": "# Mine\n" });
-    project.write(Project::CHAPTER, "# Mine\n");
-    let answer = session.after("Write", &input);
-    ended_well("after a write", &answer);
-    assert_eq!(faults(&project).len(), 1, "a fault is never silent");
-    drop(lock);
-    let notes = state(&project, "missed-calls");
-    assert_eq!(fs::read_dir(&notes).expect("left").count(), 1);
-    let answer = may_write(&project, &session, Project::CHAPTER);
-    assert_eq!(answer.block(), None, "its own text");
-    assert_eq!(fs::read_dir(&notes).expect("left").count(), 0, "taken over");
-    assert_eq!(
-        may_write(&project, &session, Project::CHAPTER).block(),
-        None,
-        "and remembered"
-    );
-    // Another session has not read it, and an edit by somebody else is one.
-    let other = may_write(&project, &project.session("t"), Project::CHAPTER);
-    assert!(other.block().is_some(), "{other:?}");
-    project.write(Project::CHAPTER, "# Not mine\n");
-    assert!(
-        may_write(&project, &session, Project::CHAPTER)
-            .block()
-            .is_some()
-    );
-}
-
-/// The text at the time of the call counts, not the one that the next event finds.
-#[test]
-fn an_edit_after_an_unrecorded_call_is_not_the_sessions_own() {
-    let project = planned();
-    let session = impatient(&project, "s");
-    let _ = session.read(Project::ACT);
-    let _ = session.read(Project::CHAPTER);
-    let Some(lock) = Lock::hold(&project, false) else {
-        return;
-    };
-    let input =
-        json!({ "file_path": project.root().join(Project::CHAPTER), "content": "# Mine\n" });
-    project.write(Project::CHAPTER, "# Mine\n");
-    let _ = session.after("Write", &input);
-    drop(lock);
-    project.write(Project::CHAPTER, "# By a person\n");
-    let answer = may_write(&project, &session, Project::CHAPTER);
-    assert!(answer.block().is_some(), "{answer:?}");
 }
 
 #[test]
