@@ -25,11 +25,22 @@ impl RecordReader for TableView<'_> {
         kind: &str,
         prefix: &str,
     ) -> Result<Vec<(String, Json)>, StoreFault> {
-        // `key >=` uses the index; the comparison of the prefix ends the match. LIKE would treat
-        // `_` and `%` in keys as wildcards.
-        let sql = "SELECT kind, key, body, sum FROM record \
-                   WHERE kind = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
-        self.query_rows(sql, params![kind, prefix], read_record)
+        // A range of the index: without its end, the decisions of one node took as long as those of
+        // every node after it. LIKE would treat `_` and `%` in keys as wildcards.
+        match prefix_end(prefix) {
+            Some(end) => self.query_rows(
+                "SELECT kind, key, body, sum FROM record \
+                 WHERE kind = ?1 AND key >= ?2 AND key < ?3 ORDER BY key",
+                params![kind, prefix, end],
+                read_record,
+            ),
+            None => self.query_rows(
+                "SELECT kind, key, body, sum FROM record \
+                 WHERE kind = ?1 AND key >= ?2 ORDER BY key",
+                params![kind, prefix],
+                read_record,
+            ),
+        }
     }
 
     fn search_records(
@@ -77,6 +88,21 @@ impl TableView<'_> {
     }
 }
 
+/// Returns the first text after all that begin with `prefix`; `None` if there is no such text.
+///
+/// Both databases compare keys by their bytes, which is the order of code points.
+fn prefix_end(prefix: &str) -> Option<String> {
+    let mut end = prefix.to_owned();
+    while let Some(last) = end.pop() {
+        // A range of characters leaves out the surrogates, which are none.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            end.push(next);
+            return Some(end);
+        }
+    }
+    None
+}
+
 fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
     let (kind, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     if record_checksum(&kind, &key, &body) != row.get::<i64>(3)? {
@@ -85,4 +111,22 @@ fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
         )));
     }
     Ok((key, serde_json::from_str(&body)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix_end;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_next_text_of_its_length_or_shorter() {
+        for (prefix, end) in [
+            ("a/b/", Some("a/b0")),
+            ("a\u{d7ff}", Some("a\u{e000}")),
+            ("a\u{10ffff}", Some("b")),
+            ("\u{10ffff}", None),
+            ("", None),
+        ] {
+            assert_eq!(prefix_end(prefix).as_deref(), end, "{prefix:?}");
+        }
+    }
 }
