@@ -3,8 +3,6 @@
 //! The id is computed from the JSON and not from our types, so a decision with fields of a newer
 //! version is still verified.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256, Sha512};
 
@@ -12,6 +10,10 @@ use super::{Decision, DecisionId, ID_DIGITS};
 
 /// Maximum size of a decision file: a comment of 10,000 characters with room to spare.
 pub const MAX_DECISION_FILE_BYTES: u64 = 256 * 1024;
+
+const HEX_DIGITS: [char; 16] = [
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+];
 
 /// Format of the files, for readers of later versions.
 const FORMAT: u64 = 1;
@@ -120,15 +122,25 @@ fn checksum_lines(content: &str) -> Vec<String> {
     // The pretty form is longer than the canonical one by indentation and line breaks.
     let lines = (content.len() * 2).div_ceil(LINE_BYTES).max(3);
     (0..lines)
-        .map(|line| hex_digits(&Sha512::digest(format!("{line}\n{content}").as_bytes())))
+        .map(|line| {
+            let line = format!("{line}\n");
+            hex_digits(
+                &Sha512::new()
+                    .chain_update(line)
+                    .chain_update(content)
+                    .finalize(),
+            )
+        })
         .collect()
 }
 
 fn hex_digits(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    // Not through `format!`, which took most of the time of reading 2,000 decisions.
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.extend([byte >> 4, byte & 15].map(|digit| HEX_DIGITS[usize::from(digit)]));
+    }
+    text
 }
 
 /// Returns the JSON text that the id is computed from: keys sorted, no white space.
