@@ -4,6 +4,7 @@ use domain::ids::OperationId;
 use domain::operation::Verb;
 
 use crate::context::Context;
+use crate::decisions::note_decision_files;
 use crate::failure::Failure;
 use crate::observe::{observe_within, record_all_changes};
 use crate::scan::ScanScope;
@@ -21,9 +22,16 @@ pub fn record_event(ctx: &Context<'_>, verb: Verb, summary: &str) -> Result<Oper
     // A shared state begins with the files of the working copy that creates it; every later one has
     // to submit what it has.
     match begins {
-        true => record_all_changes(ctx, &mut *tx, ScanScope::Everything)?,
-        false => observe_within(ctx, &mut *tx, ScanScope::Everything)?,
-    };
+        true => {
+            record_all_changes(ctx, &mut *tx, ScanScope::Everything)?;
+            // It has no decisions but those that came as files, so the next command need not scan
+            // everything for others.
+            note_decision_files(ctx, &mut *tx)?;
+        }
+        false => {
+            observe_within(ctx, &mut *tx, ScanScope::Everything)?;
+        }
+    }
     tx.commit()?;
     // The commit has exported what it changed; this covers a mirror that belongs to another history.
     ctx.store.finish_mirror();

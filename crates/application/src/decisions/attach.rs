@@ -376,7 +376,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
         if !made.is_empty() {
             planned.record_operation(tx, operation)?;
         }
-        tx.save_note(WRITTEN_NOTE, Some("files"), ctx.clock.now())?;
+        note_decision_files(ctx, tx)?;
         Ok(made.len())
     })?;
     // A state with decisions that are no files is from before they were: this user made or adopted
@@ -386,6 +386,17 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
     }
     if written > 0 {
         ctx.push_notice(Notice::DecisionsWritten { count: written });
+    }
+    Ok(())
+}
+
+/// Notes that the decisions of this state are files, if the project keeps them as files.
+pub(crate) fn note_decision_files(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<(), Failure> {
+    if ctx.decisions.is_some() {
+        tx.save_note(WRITTEN_NOTE, Some("files"), ctx.clock.now())?;
     }
     Ok(())
 }
