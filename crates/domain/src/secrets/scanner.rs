@@ -20,6 +20,9 @@ const MIN_KEY_LINE_BYTES: usize = 16;
 /// line.
 const MAX_KEY_HEADERS: usize = 8;
 
+/// The word before a token in an HTTP header.
+const BEARER: &[u8] = b"bearer";
+
 const WORD_CLASS: u8 = 1;
 const ASSIGNMENT_CLASS: u8 = 2;
 
@@ -49,21 +52,21 @@ pub(super) fn scan_text(text: &str) -> Vec<FoundSecret> {
     while at < bytes.len() {
         let secret = match BYTE_CLASSES[usize::from(bytes[at])] {
             WORD_CLASS => {
-                let end = at
-                    + bytes[at..]
-                        .iter()
-                        .take_while(|byte| BYTE_CLASSES[usize::from(**byte)] == WORD_CLASS)
-                        .count();
-                match find_in_run(bytes, at..end) {
-                    Some(secret) => Some(secret),
-                    None => {
-                        // The whole run is skipped. Trying again at its next byte would make long
-                        // base64 runs
-                        // quadratic.
-                        at = end;
-                        continue;
-                    }
+                let mut end = at + 1;
+                while end < bytes.len() && BYTE_CLASSES[usize::from(bytes[end])] == WORD_CLASS {
+                    end += 1;
                 }
+                let secret = match is_plain_word(bytes, at, end) {
+                    true => None,
+                    false => find_in_run(bytes, at..end),
+                };
+                if secret.is_none() {
+                    // The whole run is skipped. Trying again at its next byte would make long base64
+                    // runs quadratic.
+                    at = end;
+                    continue;
+                }
+                secret
             }
             ASSIGNMENT_CLASS => find_in_assignment(bytes, at),
             _ => None,
@@ -84,10 +87,18 @@ pub(super) fn scan_text(text: &str) -> Vec<FoundSecret> {
     found
 }
 
+/// Whether a run of word characters is too short to begin or be a secret, as most words are. Every
+/// text that is recorded or checked is scanned, so this is worth a test of its own.
+fn is_plain_word(bytes: &[u8], start: usize, end: usize) -> bool {
+    let is_short = end - start < MIN_RUN_BYTES && end - start != BEARER.len();
+    // Neither a flag or a `BEGIN` line, nor the first part of a SendGrid key.
+    is_short && bytes[start] != b'-' && !(end < bytes.len() && bytes[end] == b'.')
+}
+
 /// Returns the first secret that starts in a run of word characters.
 fn find_in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)> {
     let word = &bytes[run.clone()];
-    if word.len() == 6 && word.eq_ignore_ascii_case(b"bearer") {
+    if word.len() == BEARER.len() && word.eq_ignore_ascii_case(BEARER) {
         return bearer_after(bytes, run.end).map(|found| reclassify_as_key(bytes, found));
     }
     if word.starts_with(b"--") {
