@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use domain::ids::{OperationId, StoreId};
 use domain::ports::{
-    HistoryState, OperationReader, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
-    Transaction,
+    HistoryState, NodeReader, OperationReader, Snapshot, Store, StoreFault, StoreFinding,
+    StoreFindingKind, Transaction,
 };
 use domain::tree::FactMismatch;
 
@@ -224,7 +224,10 @@ impl Store for JsonStore {
         }
         let mirror = self
             .mirror
-            .verify_against(&state, self.settings.mirror_schedule())
+            .verify_against(&state, self.settings.mirror_schedule(), &|each| {
+                state.all_nodes()?.into_iter().for_each(each);
+                Ok(())
+            })
             .map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?;
         findings.extend(mirror);
         Ok(findings)

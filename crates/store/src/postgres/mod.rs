@@ -729,9 +729,11 @@ impl Store for PostgresStore {
         let difference = verify_tables(view, replayed.as_ref().ok(), &mut findings);
         findings.extend(replayed.err().or(difference).map(damaged));
         if self.settings.mirror {
-            let mirror = self
-                .mirror
-                .verify_against(view, self.settings.mirror_schedule());
+            let mirror =
+                self.mirror
+                    .verify_against(view, self.settings.mirror_schedule(), &|each| {
+                        view.visit_nodes(each)
+                    });
             findings.extend(
                 mirror.map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?,
             );

@@ -60,7 +60,9 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
         findings.extend(
             store
                 .mirror
-                .verify_against(view, store.settings.mirror_schedule())
+                .verify_against(view, store.settings.mirror_schedule(), &|each| {
+                    view.visit_nodes(each)
+                })
                 .map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?,
         );
     }

@@ -147,7 +147,7 @@ impl NodeReader for TableView<'_> {
 
 impl TableView<'_> {
     /// Passes on every node, parents before their children, and verifies the table's total.
-    pub(super) fn visit_nodes(&self, each: &mut dyn FnMut(Node)) -> Result<(), StoreFault> {
+    pub(crate) fn visit_nodes(&self, each: &mut dyn FnMut(Node)) -> Result<(), StoreFault> {
         let (mut total, mut sum) = (0, Checksum::default());
         // Ids are assigned in creation order, so a parent comes before its children.
         let sql = format!("SELECT {NODE_COLUMNS} FROM {NODE_JOIN} ORDER BY id");
