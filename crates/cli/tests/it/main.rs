@@ -44,11 +44,8 @@ mod hook_gates;
 mod hook_git;
 mod hook_input;
 mod hook_legitimate;
-<<<<<<< ours
-mod hook_prose;
-=======
 mod hook_missed_calls;
->>>>>>> theirs
+mod hook_prose;
 mod hook_signals;
 mod hook_subagents;
 mod hook_ways_round;
