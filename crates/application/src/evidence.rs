@@ -208,7 +208,7 @@ fn run_proof(
         ProofCheck::Command { run, .. } => {
             let ran = ctx.commands.run_command(run, most)?.ok_or_else(|| {
                 Failure::refused("commands cannot be run through this connection")
-                    .with_step(format!("tl evidence run {node}   # at the machine itself"))
+                    .with_step(format!("at the machine itself: tl evidence run {node}"))
             })?;
             (ran.exit_code == Some(0), ran.exit_code, ran.output)
         }

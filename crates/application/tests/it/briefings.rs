@@ -201,13 +201,15 @@ proptest! {
         for (name, file) in plans() {
             world.files.edit(&file, &format!("# {name}\n"));
         }
-        let session = Session::new(&world, "s");
-        for changes in rounds {
-            for change in &changes {
+        for (round, changes) in rounds.iter().enumerate() {
+            for change in changes {
                 make_change(&world, change);
             }
+            // A new session each time: one that goes on is also told what others did.
+            let name = format!("s{round}");
+            let session = Session::new(&world, &name);
             let told = session.start().reply.context.unwrap_or_default();
-            prop_assert_eq!(told, brief(&world.agent("s")));
+            prop_assert_eq!(told, brief(&world.agent(&name)));
         }
     }
 }

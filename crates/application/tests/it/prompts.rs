@@ -139,14 +139,28 @@ fn an_ended_session_is_forgotten() {
 fn a_host_without_a_start_after_compaction_gets_the_briefing_with_the_next_prompt() {
     let world = World::with_story();
     let mut session = Session::new(&world, "s");
-    session.host = Host::ALL
-        .into_iter()
-        .find(|host| !host.restarts_after_compaction())
-        .expect("such a host");
+    session.host = Host::Copilot;
     session.start();
     session.handle(Happening::Compacted);
     let told = session.prompt("go on").reply.context;
     assert!(told.unwrap().contains("Throughline"));
+}
+
+#[test]
+fn a_host_that_takes_no_context_with_a_prompt_gets_it_with_the_next_tool() {
+    let world = World::with_story();
+    let mut session = Session::new(&world, "s");
+    session.host = Host::Cursor;
+    session.start();
+    session.handle(Happening::Compacted);
+    world.files.edit(ACT, "# act-1, another way\n");
+    assert_eq!(session.prompt("go on").reply.context, None);
+    let told = session.ran("ls").reply.context.unwrap();
+    assert!(
+        told.contains("Throughline briefing") && told.contains("changed: act-1"),
+        "{told}"
+    );
+    assert_eq!(session.ran("ls").reply.context, None);
 }
 
 #[test]
