@@ -26,6 +26,7 @@ bench *flags:
     cargo bench --package application --bench plan_document
     cargo xtask bench {{ flags }}
     cargo xtask bench hooks {{ flags }}
+    cargo xtask bench crowd {{ flags }}
     cargo xtask bench work {{ flags }}
     cargo xtask bench git {{ flags }}
     cargo xtask bench web {{ flags }}

@@ -4,6 +4,7 @@
 //! ratios are what to look at. It never fails because of a number: machines differ.
 
 pub(crate) mod compare;
+pub(crate) mod crowd;
 pub(crate) mod git;
 pub(crate) mod hooks;
 mod measure;

@@ -25,6 +25,7 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask build-budget dev|release [--record]   CPU seconds of a cold build per crate, against the recorded total
        cargo xtask bench [--quick]      measure the whole program against an empty process
        cargo xtask bench hooks [--quick]   the same for hooks
+       cargo xtask bench crowd [--quick]   hooks of eight sessions at once
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
        cargo xtask bench git [--quick] [--release]   checkouts, worktrees, clones, claims and checks with 10,000 plans
        cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
@@ -71,6 +72,8 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         },
+        ["bench", "crowd"] => bench::crowd::bench(bench::Length::Full),
+        ["bench", "crowd", "--quick"] => bench::crowd::bench(bench::Length::Quick),
         ["bench", "work"] => bench::work::bench(bench::Length::Full),
         ["bench", "work", "--quick"] => bench::work::bench(bench::Length::Quick),
         _ => {
