@@ -124,6 +124,7 @@ mod ticket;
 mod token;
 mod trace;
 mod trail_story;
+mod transcripts;
 mod tree;
 mod trust;
 mod undo;
