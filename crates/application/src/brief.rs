@@ -183,7 +183,7 @@ fn summarise_levels<'s>(ctx: &Context<'s>, summary: &PlanSummary) -> Vec<LevelSu
     let mut levels = Vec::new();
     for profile in ctx.profiles.iter().filter(|it| it.name != trail::PROFILE) {
         for level in &profile.levels {
-            let Some(count) = summary.level(&level.name) else {
+            let Some(count) = summary.count_of_level(&level.name) else {
                 continue;
             };
             let (settled, settled_word) = match profile.approval {

@@ -61,14 +61,14 @@ pub(crate) struct WaitingPlans {
 }
 
 impl WaitingPlans {
-    fn add(&mut self, id: NodeId) {
+    fn add_waiting(&mut self, id: NodeId) {
         self.total += 1;
         if self.listed.len() < MAX_LISTED {
             self.listed.push(id);
         }
     }
 
-    fn remove(&mut self, id: NodeId) {
+    fn remove_waiting(&mut self, id: NodeId) {
         self.total = self.total.saturating_sub(1);
         self.listed.retain(|listed| *listed != id);
     }
@@ -84,19 +84,19 @@ impl PlanSummary {
     pub(crate) fn of_tree(ctx: &Context<'_>, tree: &Tree) -> Self {
         let mut summary = Self::default();
         for node in tree.all_preorder() {
-            summary.add(ctx, tree, node);
+            summary.add_node(ctx, tree, node);
         }
         summary
     }
 
     /// Returns the counts of a level; `None` if there are no plans of it.
-    pub(crate) fn level(&self, name: &str) -> Option<&LevelCount> {
+    pub(crate) fn count_of_level(&self, name: &str) -> Option<&LevelCount> {
         let count = self.levels.get(name)?;
         (count.by_status.total() > 0).then_some(count)
     }
 
     /// Returns the number of all plans.
-    pub(crate) fn total(&self) -> usize {
+    pub(crate) fn count_plans(&self) -> usize {
         let levels = self.levels.values();
         levels.map(|count| count.by_status.total()).sum()
     }
@@ -112,14 +112,14 @@ impl PlanSummary {
         let tree = load_with_ancestors(state, waiting.listed.clone())?;
         let mut nodes = tree.all_preorder();
         nodes.retain(|node| waiting.listed.contains(&node.id));
-        nodes.sort_by_key(|node| Attention::rank(node.status()));
+        nodes.sort_by_key(|node| Attention::rank_of_status(node.status()));
         let listed = nodes.into_iter().take(most);
         listed
-            .map(|node| Attention::describe(ctx, state, &tree, node))
+            .map(|node| Attention::describe_node(ctx, state, &tree, node))
             .collect()
     }
 
-    fn add(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
+    fn add_node(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
         if node.profile == trail::PROFILE {
             return;
         }
@@ -127,11 +127,11 @@ impl PlanSummary {
         count.by_status.add_status(node.status());
         count.completed += usize::from(node.progress == Progress::Complete);
         if needs_decision(ctx, tree, node) {
-            self.waiting_list(node).add(node.id);
+            self.waiting_list(node).add_waiting(node.id);
         }
     }
 
-    fn remove(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
+    fn remove_node(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
         if node.profile == trail::PROFILE {
             return;
         }
@@ -141,7 +141,7 @@ impl PlanSummary {
             count.completed = count.completed.saturating_sub(completed);
         }
         if needs_decision(ctx, tree, node) {
-            self.waiting_list(node).remove(node.id);
+            self.waiting_list(node).remove_waiting(node.id);
         }
     }
 
@@ -185,10 +185,10 @@ impl PlanSummary {
         };
         for id in affected {
             if let Some(node) = before.get(id) {
-                self.remove(ctx, &before, node);
+                self.remove_node(ctx, &before, node);
             }
             if let Some(node) = after.get(id) {
-                self.add(ctx, &after, node);
+                self.add_node(ctx, &after, node);
             }
         }
         let is_exhausted = self.urgent.is_exhausted() || self.drafts.is_exhausted();
@@ -290,7 +290,11 @@ impl StoredSummary {
     }
 
     /// Stores the summary, unless it is stored already or the state went on since.
-    pub(crate) fn save(&self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
+    pub(crate) fn save_note(
+        &self,
+        ctx: &Context<'_>,
+        tx: &mut dyn Transaction,
+    ) -> Result<(), Failure> {
         if tx.last_operation_id()? != self.basis.head || is_state_shared(ctx, &*tx)? {
             return Ok(());
         }

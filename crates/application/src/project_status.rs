@@ -73,7 +73,7 @@ pub struct Attention {
 
 impl Attention {
     /// Describes a node that needs a decision.
-    pub(crate) fn describe(
+    pub(crate) fn describe_node(
         ctx: &Context<'_>,
         state: &dyn Snapshot,
         tree: &Tree,
@@ -101,7 +101,7 @@ impl Attention {
     }
 
     /// Returns the place of a status in the list: the most urgent is 0.
-    pub(crate) fn rank(status: Status) -> u8 {
+    pub(crate) fn rank_of_status(status: Status) -> u8 {
         match status {
             Status::Invalid => 0,
             Status::RequiresRevalidation => 1,
@@ -196,12 +196,12 @@ pub(crate) fn summarise_status(
         }
     }
     // A stable sort: within a status the order of the tree remains, parents before children.
-    waiting.sort_by_key(|node| Attention::rank(node.status()));
+    waiting.sort_by_key(|node| Attention::rank_of_status(node.status()));
     let attention_total = waiting.len();
     let mut attention = Vec::with_capacity(attention_total.min(most));
     // Reasons and paths are built for the listed nodes only; each reason may read another node.
     for node in waiting.into_iter().take(most) {
-        attention.push(Attention::describe(ctx, state, tree, node)?);
+        attention.push(Attention::describe_node(ctx, state, tree, node)?);
     }
     let newest = state.operation_heads(None, 1)?.pop();
     let last_operation = newest

@@ -73,7 +73,7 @@ fn nowhere(
     let loaded;
     let tree = match tree {
         Some(tree) => Some(tree),
-        None if summary.total() <= MAX_LOADED_PLANS => {
+        None if summary.count_plans() <= MAX_LOADED_PLANS => {
             loaded = load_plan_tree(state)?;
             Some(&loaded)
         }
@@ -84,7 +84,7 @@ fn nowhere(
         None => Vec::new(),
     };
     let open = |level: &&str| {
-        let count = summary.level(level)?;
+        let count = summary.count_of_level(level)?;
         Some(count.by_status.total() - count.completed)
     };
     Ok(WorkBriefing {

@@ -452,6 +452,7 @@ impl<'b> CacheReader<'b> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests write files of their own")]
 mod tests {
     use super::*;
 

@@ -185,7 +185,7 @@ pub(super) fn commit_decision(
     }
     host_sessions::register_session(ctx, &mut *tx, event, surroundings.host_process)?;
     if let Some(summary) = &decision.summary {
-        summary.save(ctx, &mut *tx)?;
+        summary.save_note(ctx, &mut *tx)?;
     }
     if decision.expires_notes {
         let long_ago = ctx.clock.now().as_millis() - RETENTION_MS;

@@ -4,6 +4,8 @@
 //! the file and the project of this session in place of the recorded ones. The transcripts are
 //! snapshots; read them as the agent would.
 
+#![expect(clippy::unwrap_used, reason = "a failing test may panic")]
+
 use std::path::Path;
 
 use serde_json::Value;
