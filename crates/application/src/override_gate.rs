@@ -9,7 +9,7 @@ use domain::suggest::nearest_hint;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::decisions::record_override;
+use crate::decisions::{attach_decision, load_decision_key};
 use crate::failure::{Failure, FailureKind};
 use crate::handle_host_event::override_note_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
@@ -83,7 +83,10 @@ pub fn override_gate(
             gate: gate.name.to_owned(),
             reason: reason.to_owned(),
         };
-        let operation = record_override(ctx, planned, tx, &node, new_operation(&path), what)?;
+        let key = load_decision_key(&*tx, &node)?;
+        let mut operation = new_operation(&path);
+        attach_decision(ctx, planned, &*tx, &mut operation, key, what)?;
+        let operation = planned.record_operation(tx, operation)?;
         permit(tx, path, operation)
     });
     match recorded {

@@ -196,10 +196,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::Failed
         }
     };
-    // After the output, and only on success: a caller that was killed before it saw the result
-    // must get "already done" when it repeats the command.
+    // After the output, and only with a result: a caller that was killed before it saw it must get
+    // "already done" when it repeats the command. Findings are a result: a review that goes on is
+    // concluded again with the same command.
     ui::flush_output();
-    if code == ExitCode::Done {
+    if matches!(code, ExitCode::Done | ExitCode::Findings) {
         wiring::write_acknowledgement();
     }
     code

@@ -17,6 +17,7 @@ use domain::record::{Recorded, record_changed_fact};
 use super::made_notes::decide_notes;
 use super::receive::state_mark;
 use super::sign::{refuse_unsignable, sign_decision};
+use super::undone::decide_undone;
 use super::{load_decision_key, load_decisions};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
@@ -80,29 +81,30 @@ pub(crate) fn record_with_decisions(
     planned.record_operation(tx, operation)
 }
 
-/// Records the override of a gate, with its decision.
-pub(crate) fn record_override(
+/// Adds a decision to the operation that makes it, and plans its file.
+pub(crate) fn attach_decision(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
-    tx: &mut dyn Transaction,
-    node: &Node,
-    mut operation: NewOperation,
+    state: &dyn Snapshot,
+    operation: &mut NewOperation,
+    node: String,
     what: Verdict,
-) -> Result<OperationId, Failure> {
-    if let Some(folder) = ctx.decisions {
-        let decision = Decision {
-            node: load_decision_key(&*tx, node)?,
-            what,
-            by: operation.by.clone(),
-            at: operation.at,
-            supersedes: Vec::new(),
-            signature: None,
-        };
-        let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
-        operation.facts.extend(new.to_fact());
-        plan_decision_files(ctx, folder, &*tx, planned, &[new])?;
-    }
-    planned.record_operation(tx, operation)
+) -> Result<(), Failure> {
+    let Some(folder) = ctx.decisions else {
+        return Ok(());
+    };
+    let supersedes = superseded_by(&load_decisions(state, &node)?, &what);
+    let decision = Decision {
+        node,
+        what,
+        by: operation.by.clone(),
+        at: operation.at,
+        supersedes,
+        signature: None,
+    };
+    let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
+    operation.facts.extend(new.to_fact());
+    plan_decision_files(ctx, folder, state, planned, &[new])
 }
 
 fn attach_decisions(
@@ -154,6 +156,7 @@ fn attach_decisions(
         operation.at,
         &operation.facts,
     )?);
+    made.extend(decide_undone(tx, operation)?);
     facts.extend(made.iter().filter_map(NewDecision::to_fact));
     operation.facts.append(&mut facts);
     plan_decision_files(ctx, folder, tx, planned, &made)

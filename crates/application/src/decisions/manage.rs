@@ -28,7 +28,8 @@ use crate::status_cascade::cascade_statuses;
 pub struct DecisionView {
     pub id: String,
     pub path: String,
-    /// `approved`, `rejected`, `progress`, `commented`, `noted`, `overridden` or `withdrawn`.
+    /// `approved`, `rejected`, `progress`, `commented`, `noted`, `overridden`, `reviewed` or
+    /// `withdrawn`.
     pub decision: String,
     #[schemars(with = "String")]
     pub by: Principal,
@@ -96,6 +97,10 @@ fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {
             Verdict::Overridden { gate, reason } => {
                 ("overridden", Some(format!("{gate}: {reason}")))
             }
+            Verdict::Reviewed(verdict) => (
+                "reviewed",
+                Some(format!("{}: {}", verdict.subject, verdict.outcome.as_str())),
+            ),
             Verdict::Withdrawn { .. } => ("withdrawn", None),
         };
         Some(DecisionView {

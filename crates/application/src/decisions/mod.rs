@@ -9,6 +9,7 @@ mod made_notes;
 mod manage;
 mod receive;
 mod sign;
+mod undone;
 
 use std::collections::HashMap;
 
@@ -19,8 +20,8 @@ use domain::policy::SignaturePolicy;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
 
+pub(crate) use self::attach::{attach_decision, note_decision_files, record_with_decisions};
 pub use self::attach::{lacks_decision_files, write_existing_decisions};
-pub(crate) use self::attach::{note_decision_files, record_override, record_with_decisions};
 pub(crate) use self::made_notes::attach_note_decisions;
 pub use self::manage::{
     DecisionView, PruneOutcome, adopt_decisions, adopt_new_project, has_unadopted_decisions,
@@ -35,7 +36,7 @@ use crate::coordination::load_node_key;
 const MIN_NODES_TO_READ_ALL: usize = 2_000;
 
 /// Returns the key of a node's decisions.
-fn load_decision_key(state: &dyn Snapshot, node: &Node) -> Result<String, StoreFault> {
+pub(crate) fn load_decision_key(state: &dyn Snapshot, node: &Node) -> Result<String, StoreFault> {
     Ok(load_node_key(state, node)?.to_string())
 }
 

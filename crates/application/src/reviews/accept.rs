@@ -1,6 +1,8 @@
 //! Accepts a finding as it is: a person's decision, recorded with its reason.
 
-use super::review_change::{ItemOutcome, change_review, load_review, review_actor};
+use domain::decision::ReviewVerdict;
+
+use super::review_change::{ItemOutcome, ReviewChange, change_review, load_review, review_actor};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -29,7 +31,13 @@ pub fn accept_finding(
         review.check_version(item, version)?;
         review.accept_finding(item, reason, review_actor(ctx))?;
         let summary = format!("accept {item} of {}: {}", meant.subject, reason.trim());
-        Ok((Some(before), review, summary, ()))
+        Ok(ReviewChange {
+            before: Some(before),
+            verdict: Some(ReviewVerdict::from_acceptance(&review, item)),
+            after: review,
+            summary,
+            value: (),
+        })
     })?;
     ItemOutcome::from_review(review, item, operation)
 }

@@ -4,7 +4,7 @@ use domain::ids::Principal;
 use domain::record;
 use domain::review::{CheckSeverity, LoopState, Review};
 
-use super::review_change::{ItemOutcome, change_review, review_actor};
+use super::review_change::{ItemOutcome, ReviewChange, change_review, review_actor};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -58,7 +58,13 @@ pub fn add_check(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcom
                 &ctx.policy.review,
             )?;
             let summary = format!("check {id} of {}: {}", meant.subject, request.severity);
-            Ok((before, review, summary, id))
+            Ok(ReviewChange {
+                before,
+                after: review,
+                summary,
+                verdict: None,
+                value: id,
+            })
         },
     )?;
     ItemOutcome::from_review(review, &id, operation)

@@ -1,10 +1,11 @@
 //! Concludes an iteration of a review that no workflow drives.
 
+use domain::decision::ReviewVerdict;
 use domain::ids::OperationId;
 use domain::review::IterationOutcome;
 use serde::Serialize;
 
-use super::review_change::{change_review, load_review, review_actor, select_review};
+use super::review_change::{ReviewChange, change_review, load_review, review_actor, select_review};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::workflows;
@@ -57,7 +58,14 @@ pub fn conclude_iteration(
                 "conclude iteration {} of {}",
                 before.iteration, meant.subject
             );
-            Ok((Some(before), review, summary, concluded))
+            let verdict = ReviewVerdict::from_conclusion(&review, before.iteration, &concluded);
+            Ok(ReviewChange {
+                before: Some(before),
+                after: review,
+                summary,
+                verdict: Some(verdict),
+                value: concluded,
+            })
         },
     )?;
     Ok(ConcludedReview {

@@ -2,7 +2,7 @@
 
 use domain::review::CheckVerdict;
 
-use super::review_change::{ItemOutcome, change_review, load_review, review_actor};
+use super::review_change::{ItemOutcome, ReviewChange, change_review, load_review, review_actor};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -48,7 +48,13 @@ pub fn record_verdict(ctx: &Context<'_>, request: &VerdictRequest) -> Result<Ite
                 CheckVerdict::Fail { .. } => "FAIL",
             };
             let summary = format!("{word} {} of {}", request.item, meant.subject);
-            Ok((Some(before), review, summary, ()))
+            Ok(ReviewChange {
+                before: Some(before),
+                after: review,
+                summary,
+                verdict: None,
+                value: (),
+            })
         },
     )?;
     ItemOutcome::from_review(review, &request.item, operation)

@@ -9,5 +9,5 @@ pub mod conclude;
 pub mod judge;
 pub mod status;
 
-pub use review_change::{ItemOutcome, ReviewView};
-pub(crate) use review_change::{review_actor, stage_review};
+pub use review_change::{ItemOutcome, ReviewVerdictView, ReviewView};
+pub(crate) use review_change::{attach_verdict, review_actor, stage_review};

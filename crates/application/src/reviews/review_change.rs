@@ -1,20 +1,27 @@
 //! Shared steps of the review use cases: find the review, check the role, record the change, write
 //! the review file.
 
+use std::collections::BTreeMap;
+
+use domain::decision::{
+    KnownDecision, PROJECT_KEY, ReviewOutcome, ReviewVerdict, Verdict, decisions_in_force,
+};
 use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::operation::Verb;
 use domain::plan_document::{DocumentRecord, document_file_path};
-use domain::ports::{FileReadResult, Snapshot, Transaction};
+use domain::ports::{FileReadResult, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::review::{
     LoopState, Review, ReviewActor, ReviewItem, ReviewRefused, is_review_phase, render_review_file,
 };
 use domain::secrets::mask_secrets;
+use domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decisions::{attach_decision, load_decisions};
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::PlannedFiles;
 use crate::plan_documents::{resolve_document, run_with_files};
@@ -37,10 +44,52 @@ pub struct ReviewView {
     pub escalated: Vec<String>,
     #[schemars(with = "Vec<crate::views::Object>")]
     pub items: Vec<ReviewItem>,
+    /// The verdicts in force that were decided here or received through git, the latest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<ReviewVerdictView>,
+}
+
+/// The verdict of a review, for output.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReviewVerdictView {
+    /// `passed`, `failed`, `needs-person`, or `accepted` for a finding.
+    #[schemars(with = "String")]
+    pub outcome: ReviewOutcome,
+    pub iteration: u32,
+    pub findings: Vec<String>,
+    #[schemars(with = "String")]
+    pub by: Principal,
+    pub at: Timestamp,
+}
+
+/// Verdicts in force, the latest first, by subject.
+pub(super) type VerdictsBySubject = BTreeMap<String, Vec<ReviewVerdictView>>;
+
+/// Loads the verdicts in force of all reviews.
+pub(super) fn load_verdicts(state: &dyn Snapshot) -> Result<VerdictsBySubject, StoreFault> {
+    let known = load_decisions(state, PROJECT_KEY)?;
+    let mut found = VerdictsBySubject::new();
+    for KnownDecision { decision, .. } in decisions_in_force(&known) {
+        if let Verdict::Reviewed(verdict) = &decision.what {
+            let subject = found.entry(verdict.subject.clone()).or_default();
+            subject.push(ReviewVerdictView {
+                outcome: verdict.outcome,
+                iteration: verdict.iteration,
+                findings: verdict.findings.clone(),
+                by: decision.by.clone(),
+                at: decision.at,
+            });
+        }
+    }
+    for verdicts in found.values_mut() {
+        // Stable, and the decisions come by id: every clone lists equal times in one order.
+        verdicts.sort_by_key(|verdict| std::cmp::Reverse(verdict.at));
+    }
+    Ok(found)
 }
 
 impl ReviewView {
-    pub(super) fn from_review(review: &Review) -> Self {
+    pub(super) fn from_review(review: &Review, verdicts: Vec<ReviewVerdictView>) -> Self {
         let ids = |items: Vec<&ReviewItem>| items.into_iter().map(|item| item.id.clone()).collect();
         Self {
             subject: review.subject.clone(),
@@ -52,6 +101,30 @@ impl ReviewView {
             blocking: ids(review.blocking_items()),
             escalated: ids(review.escalated_items()),
             items: review.items.clone(),
+            verdicts,
+        }
+    }
+
+    /// Returns the view of a review that another clone made: its verdicts, without checks.
+    pub(super) fn from_verdicts(subject: String, verdicts: Vec<ReviewVerdictView>) -> Self {
+        let is_passed = |one: &ReviewVerdictView| one.outcome == ReviewOutcome::Passed;
+        let iteration = verdicts.iter().map(|one| one.iteration).max();
+        Self {
+            subject,
+            // Of opposite verdicts the stricter holds.
+            state: if verdicts.iter().all(is_passed) {
+                LoopState::Complete
+            } else {
+                LoopState::Retry
+            },
+            iteration: iteration.unwrap_or(1),
+            last_iteration: iteration.unwrap_or(1),
+            spent: 0,
+            todo: Vec::new(),
+            blocking: Vec::new(),
+            escalated: Vec::new(),
+            items: Vec::new(),
+            verdicts,
         }
     }
 }
@@ -156,11 +229,24 @@ pub(super) fn select_review(
 
 /// Loads the review of a subject.
 pub(super) fn load_review(state: &dyn Snapshot, subject: &str) -> Result<Review, Failure> {
-    record::read_record::<Review>(state, subject)?.ok_or_else(|| {
-        Failure::not_found(format!("there is no review of `{subject}` yet")).with_step(format!(
-            "tl review add --of {subject} --check TEXT --severity MUST"
-        ))
-    })
+    record::read_record::<Review>(state, subject)?.ok_or_else(|| missing_review(subject))
+}
+
+/// Returns the failure of a subject that was never reviewed.
+pub(super) fn missing_review(subject: &str) -> Failure {
+    Failure::not_found(format!("there is no review of `{subject}` yet")).with_step(format!(
+        "tl review add --of {subject} --check TEXT --severity MUST"
+    ))
+}
+
+/// A changed review, before it is recorded.
+pub(super) struct ReviewChange<T> {
+    pub(super) before: Option<Review>,
+    pub(super) after: Review,
+    pub(super) summary: String,
+    /// Set if the change is a decision: an iteration was concluded, or a finding accepted.
+    pub(super) verdict: Option<ReviewVerdict>,
+    pub(super) value: T,
 }
 
 /// Changes a review in one operation.
@@ -169,22 +255,34 @@ pub(super) fn change_review<T>(
     named: Option<&str>,
     command: &str,
     request: &dyn std::fmt::Debug,
-    act: impl FnOnce(
-        &dyn Transaction,
-        &SelectedReview,
-    ) -> Result<(Option<Review>, Review, String, T), Failure>,
+    act: impl FnOnce(&dyn Transaction, &SelectedReview) -> Result<ReviewChange<T>, Failure>,
 ) -> Result<(T, Review, OperationId), Failure> {
     run_with_files(ctx, &(command, named, request), |tx, planned| {
         let meant = select_review(ctx, &*tx, named, Some(command))?;
-        let (before, after, summary, value) = act(&*tx, &meant)?;
-        let mut operation = ctx.new_operation(Verb::Review, summary);
+        let change = act(&*tx, &meant)?;
+        let mut operation = ctx.new_operation(Verb::Review, change.summary);
         // The file is planned with the operation, so that it never shows a verdict that was not
         // recorded.
-        let facts = stage_review(ctx, &*tx, before.as_ref(), Some(&after), planned)?;
-        operation.facts = facts;
+        let (before, after) = (change.before, change.after);
+        operation.facts = stage_review(ctx, &*tx, before.as_ref(), Some(&after), planned)?;
+        attach_verdict(ctx, planned, &*tx, &mut operation, change.verdict)?;
         let operation = planned.record_operation(tx, operation)?;
-        Ok((value, after, operation))
+        Ok((change.value, after, operation))
     })
+}
+
+/// Adds the verdict of a review to the operation that gives it, as a decision.
+pub(crate) fn attach_verdict(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    state: &dyn Snapshot,
+    operation: &mut NewOperation,
+    verdict: Option<ReviewVerdict>,
+) -> Result<(), Failure> {
+    match verdict.map(Verdict::Reviewed) {
+        Some(what) => attach_decision(ctx, planned, state, operation, PROJECT_KEY.to_owned(), what),
+        None => Ok(()),
+    }
 }
 
 /// Returns the fact that a review changed, and plans its file next to the plan.

@@ -1,6 +1,7 @@
 //! Advances a workflow run: completes a step, passes or fails a gate. All effects are part of the
 //! same operation.
 
+use domain::decision::ReviewVerdict;
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::operation::Verb;
 use domain::plan_document::{document_file_path, read_plan, render_markdown};
@@ -70,6 +71,13 @@ pub fn advance_run(
             }
             _ => None,
         };
+        let verdict =
+            match (&before, &review, &concluded) {
+                (Some(before), Some(review), Some(concluded)) => Some(
+                    ReviewVerdict::from_conclusion(review, before.iteration, concluded),
+                ),
+                _ => None,
+            };
         let mut operation = ctx.new_operation(Verb::Flow, String::new());
         operation.at = now;
         if let Some(IterationOutcome::NeedsPerson { escalated }) = &concluded {
@@ -78,6 +86,7 @@ pub fn advance_run(
             operation.summary = format!("{} of {} waits for a person", step.name, run.subject);
             operation.facts =
                 reviews::stage_review(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
+            reviews::attach_verdict(ctx, planned, &*tx, &mut operation, verdict)?;
             let operation = planned.record_operation(tx, operation)?;
             return Ok(AdvanceOutcome {
                 success: false,
@@ -106,6 +115,7 @@ pub fn advance_run(
         }
         let facts = reviews::stage_review(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
         operation.facts.extend(facts);
+        reviews::attach_verdict(ctx, planned, &*tx, &mut operation, verdict)?;
         operation.facts.extend(run_changed(Some(&run), &after));
         operation.summary = format!("{} of {}: {}", step.name, run.subject, how.as_str());
         let operation = planned.record_operation(tx, operation)?;

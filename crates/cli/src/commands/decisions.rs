@@ -12,9 +12,9 @@ use crate::wiring::App;
 
 /// List the decisions about a plan, or look after their files
 ///
-/// Approvals, rejections, progress, comments, pinned notes and overrides are files in
-/// .throughline/decisions: commit them with the plans, and every clone that has the commit sees
-/// them. They merge without conflicts.
+/// Approvals, rejections, progress, comments, pinned notes, overrides and the verdicts of reviews
+/// are files in .throughline/decisions: commit them with the plans, and every clone that has the
+/// commit sees them. They merge without conflicts.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,

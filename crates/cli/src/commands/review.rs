@@ -6,8 +6,9 @@ use application::reviews::add::{CheckRequest, add_check};
 use application::reviews::conclude::conclude_iteration;
 use application::reviews::judge::{VerdictRequest, record_verdict};
 use application::reviews::status::{list_escalated, show_review};
-use application::reviews::{ItemOutcome, ReviewView};
+use application::reviews::{ItemOutcome, ReviewVerdictView, ReviewView};
 use clap::{Args, Subcommand};
+use domain::decision::ReviewOutcome;
 use domain::ids::Principal;
 use domain::review::{
     CheckSeverity, CheckVerdict, ItemStatus, IterationOutcome, ResolutionKind, ReviewItem,
@@ -267,6 +268,27 @@ fn print_review(app: &App, view: &ReviewView) {
             "waits for a person: {}",
             view.escalated.join(", ")
         ));
+    }
+    view.verdicts
+        .iter()
+        .for_each(|verdict| print_verdict(app, verdict));
+}
+
+fn print_verdict(app: &App, verdict: &ReviewVerdictView) {
+    let word = match verdict.outcome {
+        ReviewOutcome::Passed => styled(GOOD, "passed"),
+        ReviewOutcome::Failed => styled(BAD, "failed"),
+        ReviewOutcome::NeedsPerson => styled(WARN, "waits for a person"),
+        ReviewOutcome::Accepted => styled(WARN, "finding accepted"),
+    };
+    app.ui.print_line(format_args!(
+        "decided: {word} in iteration {} by {} on {}",
+        verdict.iteration,
+        verdict.by,
+        verdict.at.format_local_minute()
+    ));
+    for finding in &verdict.findings {
+        app.ui.print_line(format_args!("      {finding}"));
     }
 }
 

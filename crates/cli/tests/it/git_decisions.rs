@@ -564,3 +564,125 @@ fn a_decision_that_git_clean_removes_at_once_can_be_restored() {
     ann.project.ok(&["decisions", "restore"]);
     assert_eq!(ann.project.status("act-1/chapter-01"), "approved");
 }
+
+#[test]
+fn the_verdict_of_a_review_travels_with_git_and_so_does_its_undo() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    let of = ["--of", "act-1"];
+    let review = |copy: &Copy, words: &[&str]| {
+        let words: Vec<&str> = ["review"].iter().chain(words).chain(&of).copied().collect();
+        let output = copy.project.run(&words);
+        // Exit code 3: the review goes on.
+        assert!(matches!(output.code, 0 | 3), "{}", output.stderr);
+        output
+    };
+    let share = |from: &Copy, to: &Copy| {
+        from.commit_all("review");
+        from.push();
+        to.pull();
+    };
+    let verdicts = |copy: &Copy| -> Vec<(String, String)> {
+        let shown = copy.project.json(&["review", "status", "--of", "act-1"]);
+        let given = shown["verdicts"].as_array().cloned().unwrap_or_default();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        given
+            .iter()
+            .map(|one| (text(&one["outcome"]), text(&one["findings"][0])))
+            .collect()
+    };
+    let failed = (
+        "failed".to_owned(),
+        "qa-001 (MUST): the ship stays".to_owned(),
+    );
+    let passed = ("passed".to_owned(), String::new());
+
+    review(&ann, &["add", "--check", "it moves", "--severity", "MUST"]);
+    review(
+        &ann,
+        &["verdict", "qa-001", "fail", "--finding", "the ship stays"],
+    );
+    // The judgement of one check is no decision.
+    assert_eq!(verdicts(&ann), []);
+    review(&ann, &["conclude"]);
+    share(&ann, &bob);
+    assert_eq!(verdicts(&bob), [failed.clone()]);
+
+    review(&ann, &["verdict", "qa-001", "pass"]);
+    review(&ann, &["conclude"]);
+    share(&ann, &bob);
+    let first = bob.project.ok(&["status"]).stderr;
+    let words = "received through git: the review of act-1 passed, concluded by";
+    assert!(first.contains(words), "{first}");
+    assert!(!bob.project.ok(&["status"]).stderr.contains(words));
+    assert!(bob.project.ok(&["log"]).stdout.contains(words));
+    assert_eq!(verdicts(&bob), [passed.clone()]);
+    assert_eq!(verdicts(&ann), [passed.clone()]);
+    assert_eq!(bob.status_of_tree(), "");
+
+    // What the undone conclusion replaced holds again, in every clone; and the other way round.
+    let undone = ann.project.json(&["undo"])["operation"].to_string();
+    share(&ann, &bob);
+    for copy in [&ann, &bob] {
+        assert_eq!(verdicts(copy), [failed.clone()]);
+    }
+    ann.project.ok(&["undo", &undone]);
+    share(&ann, &bob);
+    for copy in [&ann, &bob] {
+        assert_eq!(verdicts(copy), [passed.clone()]);
+    }
+
+    // A later review of another clone replaces it; without one before it, an undo withdraws.
+    review(&bob, &["add", "--check", "it turns", "--severity", "MUST"]);
+    review(
+        &bob,
+        &["verdict", "qa-001", "fail", "--finding", "the ship stays"],
+    );
+    review(&bob, &["conclude"]);
+    share(&bob, &ann);
+    assert_eq!(verdicts(&ann), [failed]);
+    let listed = ann.project.ok(&["decisions"]).stdout;
+    assert!(listed.contains("reviewed by"), "{listed}");
+}
+
+#[test]
+fn opposite_verdicts_of_one_review_are_both_kept() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    for (copy, word) in [(&ann, "pass"), (&bob, "fail")] {
+        for words in [
+            &["review", "add", "--check", "it moves", "--severity", "MUST"][..],
+            &["review", "verdict", "qa-001", word, "--finding", "x"],
+            &["review", "conclude"],
+        ] {
+            let words: Vec<&str> = words.iter().chain(&["--of", "scene"]).copied().collect();
+            let output = copy.project.run(&words);
+            assert!(matches!(output.code, 0 | 3), "{}", output.stderr);
+        }
+        copy.commit_all(word);
+    }
+    ann.push();
+    bob.pull();
+    bob.push();
+    ann.pull();
+    let carl = adopted_clone(folder.path());
+    for copy in [&ann, &bob, &carl] {
+        let shown = copy.project.json(&["review", "status", "--of", "scene"]);
+        let mut outcomes: Vec<&str> = shown["verdicts"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one["outcome"].as_str())
+            .collect();
+        outcomes.sort_unstable();
+        assert_eq!(outcomes, ["failed", "passed"]);
+    }
+    // Who has only the verdicts sees the stricter one hold.
+    let shown = carl.project.json(&["review", "status", "--of", "scene"]);
+    assert_eq!(shown["state"], "RETRY");
+    // An undo takes back what this clone decided, and nothing else.
+    ann.project.ok(&["undo"]);
+    let shown = ann.project.json(&["review", "status", "--of", "scene"]);
+    assert_eq!(shown["verdicts"][0]["outcome"], "failed");
+    assert_eq!(shown["verdicts"].as_array().map(Vec::len), Some(1));
+}

@@ -6,6 +6,7 @@
 
 mod allowed_signers;
 mod decision_file;
+mod review_verdict;
 mod standing;
 
 use std::fmt;
@@ -21,6 +22,7 @@ pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
     signed_content,
 };
+pub use self::review_verdict::{ReviewOutcome, ReviewVerdict};
 pub use self::standing::{
     Aspect, NodeVerdict, StandingDecisions, decide_verdict, decisions_in_force, stand_on_decisions,
     superseded_by,
@@ -156,6 +158,9 @@ pub enum Verdict {
         gate: String,
         reason: String,
     },
+    /// A review was concluded, or a finding accepted; about the project, because a subject is only a
+    /// name.
+    Reviewed(ReviewVerdict),
     /// Takes back what it supersedes. A file of its own, so that a merge does not bring back what
     /// someone took back.
     Withdrawn {
@@ -174,6 +179,7 @@ impl Decision {
             | Verdict::Commented { text }
             | Verdict::Noted { text, .. }
             | Verdict::Overridden { reason: text, .. } => mask(text),
+            Verdict::Reviewed(verdict) => verdict.findings.iter_mut().for_each(mask),
             Verdict::Progress { .. } | Verdict::Withdrawn { .. } => {}
         }
         self
@@ -275,6 +281,9 @@ impl Decision {
             Verdict::Commented { .. } => "comment",
             Verdict::Noted { .. } => "pinned note",
             Verdict::Overridden { .. } => "override",
+            Verdict::Reviewed(verdict) => {
+                return format!("{} by {}", verdict.describe_briefly(), self.by);
+            }
             Verdict::Withdrawn { .. } => "withdrawal",
         };
         let path = self.node_path();

@@ -23,6 +23,7 @@ pub enum Aspect {
     Comment,
     Note,
     Override,
+    Review,
 }
 
 impl Verdict {
@@ -35,6 +36,7 @@ impl Verdict {
             Self::Commented { .. } => Aspect::Comment,
             Self::Noted { .. } => Aspect::Note,
             Self::Overridden { .. } => Aspect::Override,
+            Self::Reviewed(_) => Aspect::Review,
             Self::Withdrawn { aspect } => *aspect,
         }
     }
@@ -83,6 +85,7 @@ pub fn superseded_by(known: &[KnownDecision], new: &Verdict) -> Vec<DecisionId> 
         (Verdict::Commented { .. } | Verdict::Noted { .. } | Verdict::Overridden { .. }, _) => {
             false
         }
+        (Verdict::Reviewed(new), Verdict::Reviewed(old)) => new.supersedes_verdict(old),
         (Verdict::Rejected { text, .. }, Verdict::Approved { text: approved, .. }) => {
             text.is_none_or(|text| text == *approved)
         }

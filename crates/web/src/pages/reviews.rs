@@ -6,7 +6,7 @@ use domain::review::{ItemStatus, LoopState, ResolutionKind, ReviewItem};
 use maud::{Markup, html};
 
 use super::timeline::Done;
-use super::{NavigationEntry, render_notice, render_page, render_principal};
+use super::{NavigationEntry, render_notice, render_page, render_principal, render_time};
 use crate::Dashboard;
 use crate::api::{Reviews, reviewed};
 use crate::refusal::Refusal;
@@ -49,7 +49,8 @@ fn render_content(found: &Reviews, after: Option<&str>) -> Markup {
 }
 
 fn render_review(review: &ReviewView, found: &Reviews) -> Markup {
-    let runs = review.state != LoopState::Complete;
+    // A review of another clone has no checks here, only its verdicts.
+    let runs = review.state != LoopState::Complete && !review.items.is_empty();
     // The subject of a workflow's review is `SUBJECT/phase`.
     let about = review.subject.rsplit_once('/').map(|(about, _)| about);
     // A workflow ends its reviews itself; a button here would take a step away from it.
@@ -65,6 +66,10 @@ fn render_review(review: &ReviewView, found: &Reviews) -> Markup {
                 (review.todo.len()) " to judge, " (review.blocking.len()) " blocking, " (review.escalated.len()) " for a person"
             }
             ul.checks { @for item in &review.items { li { (render_check(&review.subject, item, runs)) } } }
+            @for verdict in &review.verdicts {
+                p { span.tag { (verdict.outcome.as_str()) } " in iteration " (verdict.iteration) " · " (render_principal(&verdict.by)) " · " (render_time(verdict.at)) }
+                @for finding in &verdict.findings { p.note { (finding) } }
+            }
             @if runs && review.todo.is_empty() {
                 @if is_driven {
                     p.quiet { "Its workflow ends the iteration: " code { "tl flow pass --for " (about.unwrap_or_default()) } }
