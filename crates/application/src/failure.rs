@@ -368,7 +368,9 @@ impl From<UndoRefused> for Failure {
             | UndoRefused::UndoneAlready { .. }
             | UndoRefused::Beginning { .. }
             | UndoRefused::Policy { .. }
-            | UndoRefused::GateOverride { .. }
+            | UndoRefused::OverrideUsed { .. }
+            | UndoRefused::OverrideAgain { .. }
+            | UndoRefused::UnrecordedOverride { .. }
             | UndoRefused::NewFiles { .. } => FailureKind::Refused,
         };
         // Every refused undo starts with the log: it shows which operations are left and what they
@@ -379,6 +381,9 @@ impl From<UndoRefused> for Failure {
                 failure.with_step(format!("tl undo {by}   # undoes the undo"))
             }
             UndoRefused::Policy { .. } => failure.with_step("tl policy"),
+            UndoRefused::OverrideAgain { gate, subject } => {
+                failure.with_step(format!("tl gate override {gate} {subject} --reason \"…\""))
+            }
             UndoRefused::Frozen { document, .. } => {
                 failure.with_step(format!("tl doc revise --doc {document}"))
             }

@@ -1,11 +1,14 @@
 //! Override a gate: let the next step on a node or file pass once, by a person's decision with a reason.
 
 use domain::decision::Verdict;
-use domain::gates::{self, GateScope};
+use domain::fact::Fact;
+use domain::gates::{self, GateOverride, GateScope};
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::ports::Transaction;
+use domain::ports::{Snapshot, Transaction};
+use domain::record::{read_record, record_changed_fact};
 use domain::suggest::nearest_hint;
+use domain::undo::{UndoRefused, find_undone_overrides};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -60,9 +63,20 @@ pub fn override_gate(
         return Err(Failure::invalid("an override needs a reason").with_step("--reason \"…\""));
     }
     let reason = request.reason.trim();
-    let new_operation = |path: &str| {
+    let new_operation = |state: &dyn Snapshot, path: &str| {
         let summary = format!("override {} gate for {path}: {reason}", gate.name);
-        ctx.new_operation(Verb::Override, summary)
+        let mut operation = ctx.new_operation(Verb::Override, summary);
+        let given = GateOverride {
+            gate: gate.name.to_owned(),
+            subject: path.to_owned(),
+            at: operation.at,
+        };
+        let key = given.record_key();
+        // The same gate may have been overridden in the same millisecond.
+        let before = read_record::<GateOverride>(state, &key)?;
+        let fact = record_changed_fact(&key, before.as_ref(), Some(&given));
+        operation.facts.extend(fact);
+        Ok::<_, Failure>(operation)
     };
     // The permission is a note, consumed by the step that uses it; that it was given, by whom and
     // why, stays in the history.
@@ -84,7 +98,7 @@ pub fn override_gate(
             reason: reason.to_owned(),
         };
         let key = load_decision_key(&*tx, &node)?;
-        let mut operation = new_operation(&path);
+        let mut operation = new_operation(&*tx, &path)?;
         attach_decision(ctx, planned, &*tx, &mut operation, key, what)?;
         let operation = planned.record_operation(tx, operation)?;
         permit(tx, path, operation)
@@ -94,11 +108,31 @@ pub fn override_gate(
         Err(failure) if failure.kind == FailureKind::NotFound && gate.scope == GateScope::Trail => {
             let mut tx = ctx.store.begin_write()?;
             let path = request.node.join(" ");
-            let operation = tx.record_operation(new_operation(&path))?;
+            let operation = new_operation(&*tx, &path)?;
+            let operation = tx.record_operation(operation)?;
             let outcome = permit(&mut *tx, path, operation)?;
             tx.commit()?;
             Ok(outcome)
         }
         recorded => recorded,
     }
+}
+
+/// Ends the permissions of undone overrides.
+///
+/// # Errors
+/// When a permission was used, or the undo would give one again.
+pub(crate) fn end_undone_overrides(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    facts: &[Fact],
+) -> Result<(), Failure> {
+    for GateOverride { gate, subject, .. } in find_undone_overrides(facts)? {
+        let key = override_note_key(&gate, &subject);
+        if tx.load_note(&key)?.is_none() {
+            return Err(UndoRefused::OverrideUsed { gate, subject }.into());
+        }
+        tx.save_note(&key, None, ctx.clock.now())?;
+    }
+    Ok(())
 }

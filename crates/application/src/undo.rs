@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, hash_request};
 use crate::locate::{load_node, load_with_ancestors};
 use crate::observe::with_observed_files;
+use crate::override_gate::end_undone_overrides;
 use crate::plan_backup::write_backup;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
@@ -80,6 +81,7 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
         )?;
         let now = ctx.clock.now();
         let mut facts = decided.facts;
+        end_undone_overrides(ctx, tx, &facts)?;
         let mut files = Vec::new();
         for change in &decided.files {
             refuse_overwriting(ctx, &*tx, change.node)?;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::cascade::StatusChangeGroup;
 use crate::fact::Fact;
 use crate::file_writes::{FileWrite, FileWrites};
+use crate::gates::GateOverride;
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, NodeStatus};
 use crate::operation::{Operation, Verb};
@@ -38,9 +39,13 @@ pub enum UndoRefused {
     )]
     Policy { operation: OperationId },
     #[error(
-        "operation {operation} overrode a gate for one step; it changed nothing that an undo could revert"
+        "the override of the {gate} gate for `{subject}` was used up: the step it let pass was taken, and an undo of the override cannot take it back"
     )]
-    GateOverride { operation: OperationId },
+    OverrideUsed { gate: String, subject: String },
+    #[error("an undo does not override the {gate} gate for `{subject}` again; a person does")]
+    OverrideAgain { gate: String, subject: String },
+    #[error("operation {operation} overrode a gate and has no record of it to undo")]
+    UnrecordedOverride { operation: OperationId },
     #[error("operation {operation} observed new plan files; to undo it, remove the files")]
     NewFiles { operation: OperationId },
     #[error(
@@ -189,6 +194,43 @@ fn is_about_presence(fact: &Fact, returned: &BTreeSet<NodeId>) -> bool {
     }
 }
 
+fn is_about_override(fact: &Fact) -> bool {
+    matches!(fact, Fact::RecordChanged { record, .. } if record.kind == GateOverride::KIND)
+}
+
+/// Returns the overrides that the facts of an undo take back.
+///
+/// # Errors
+/// [`UndoRefused::OverrideAgain`] if they would give a permission again: an agent may undo, and
+/// would override its own gates.
+pub fn find_undone_overrides(facts: &[Fact]) -> Result<Vec<GateOverride>, UndoRefused> {
+    // The net change: going back over an undo gives a permission again and takes it back at once.
+    let mut changes: BTreeMap<&str, (Option<GateOverride>, Option<GateOverride>)> = BTreeMap::new();
+    let parse = |body: &Option<Value>| serde_json::from_value(body.clone()?).ok();
+    for fact in facts.iter().filter(|fact| is_about_override(fact)) {
+        if let Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } = fact
+        {
+            let first = || (parse(before), None);
+            changes.entry(&record.key).or_insert_with(first).1 = parse(after);
+        }
+    }
+    let mut undone = Vec::new();
+    for change in changes.into_values() {
+        match change {
+            (Some(given), None) => undone.push(given),
+            (None, Some(GateOverride { gate, subject, .. })) => {
+                return Err(UndoRefused::OverrideAgain { gate, subject });
+            }
+            _ => {}
+        }
+    }
+    Ok(undone)
+}
+
 /// Refuses operations of a kind that cannot be undone.
 fn refuse_verb(operation: &Operation) -> Result<(), UndoRefused> {
     match operation.verb {
@@ -196,9 +238,12 @@ fn refuse_verb(operation: &Operation) -> Result<(), UndoRefused> {
             operation: operation.id,
             verb: operation.verb,
         }),
-        Verb::Override => Err(UndoRefused::GateOverride {
-            operation: operation.id,
-        }),
+        // From before overrides were recorded.
+        Verb::Override if !operation.facts.iter().any(is_about_override) => {
+            Err(UndoRefused::UnrecordedOverride {
+                operation: operation.id,
+            })
+        }
         // An undo could loosen the policy without the confirmation of a person.
         Verb::Policy => Err(UndoRefused::Policy {
             operation: operation.id,

@@ -3,7 +3,6 @@
 use application::diff_version::diff_version;
 use application::history::{HistoryRequest, list_history};
 use application::list_versions::list_versions;
-use application::override_gate::{OverrideRequest, override_gate};
 use application::restore_version::restore_version;
 use application::set_progress::{ProgressRequest, set_progress};
 use application::show_node::show_node;
@@ -205,22 +204,6 @@ fn undo_of_new_plan_files_is_refused() {
         undo(&world, UndoTarget::Operation(world.head())),
         FailureKind::Refused,
         "observed new plan files",
-    );
-}
-
-#[test]
-fn undo_of_a_gate_override_says_that_it_changed_nothing() {
-    let world = World::with_story();
-    let request = OverrideRequest {
-        gate: "shrink".to_owned(),
-        node: words("act-1"),
-        reason: "a shorter act".to_owned(),
-    };
-    override_gate(&world.ctx(), &request).unwrap();
-    assert_refused(
-        undo(&world, UndoTarget::Operation(world.head())),
-        FailureKind::Refused,
-        "overrode a gate for one step",
     );
 }
 

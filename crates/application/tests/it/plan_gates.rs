@@ -4,6 +4,7 @@ use application::FailureKind;
 use application::claim_node::claim_node;
 use application::override_gate::{OverrideRequest, override_gate};
 use application::plan_documents::create::create_document;
+use application::undo::{UndoTarget, undo_operations};
 use domain::host_event::{FileEffect, Happening, ToolKind};
 use domain::policy::{ApprovalPolicy, GateMode};
 
@@ -104,6 +105,35 @@ fn an_override_lets_one_write_pass_and_no_second_one() {
     let write = || session.before_write(CHAPTER, "# chapter-01, longer\n");
     assert_eq!(blocked(&write()), Vec::<&str>::new());
     assert_eq!(blocked(&write()), ["hierarchy"]);
+}
+
+#[test]
+fn an_unused_override_is_undone_and_a_used_one_is_not() {
+    let world = draft_act();
+    let session = Session::new(&world, "s");
+    session.read(CHAPTER);
+    let write = || session.before_write(CHAPTER, "# chapter-01, longer\n");
+    let undo = |operation| undo_operations(&world.ctx(), UndoTarget::Operation(operation));
+    let_pass(&world, "hierarchy", "chapter-01");
+    let given = world.head();
+    let undone = undo(given).unwrap().operation;
+    assert_eq!(blocked(&write()), ["hierarchy"]);
+    // An agent may undo; it must not give itself the permission again.
+    assert_refused(
+        undo(undone),
+        FailureKind::Refused,
+        "does not override the hierarchy gate for `act-1/chapter-01` again",
+    );
+    assert_eq!(blocked(&write()), ["hierarchy"]);
+
+    let_pass(&world, "hierarchy", "chapter-01");
+    let given = world.head();
+    assert_eq!(blocked(&write()), Vec::<&str>::new());
+    assert_refused(
+        undo(given),
+        FailureKind::Refused,
+        "the override of the hierarchy gate for `act-1/chapter-01` was used up",
+    );
 }
 
 #[test]

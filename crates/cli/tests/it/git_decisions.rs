@@ -499,6 +499,39 @@ fn an_override_is_a_decision_that_lets_nothing_pass_elsewhere() {
 }
 
 #[test]
+fn an_undone_override_stays_undone_after_a_merge() {
+    let (folder, ann) = shared_story();
+    let words = ["gate", "override", "shrink", "act-1", "--reason", "short"];
+    assert_eq!(ann.project.run_as_person("ann", "", &words).code, 0);
+    ann.commit_all("override");
+    ann.push();
+    let bob = adopted_clone(folder.path());
+    let in_force = |copy: &Copy| {
+        let listed = copy.project.json(&["decisions", "act-1"]);
+        let list = listed.as_array().cloned().unwrap_or_default();
+        let holds =
+            |one: &&serde_json::Value| one["decision"] == "overridden" && one["in_force"] == true;
+        list.iter().filter(holds).count()
+    };
+    assert_eq!((in_force(&ann), in_force(&bob)), (1, 1));
+    let log = ann.project.json(&["log"]);
+    let operation = log
+        .as_array()
+        .and_then(|log| log.iter().find(|one| one["verb"] == "override"))
+        .map(|one| one["operation"].to_string())
+        .expect("the override");
+    ann.project.ok(&["undo", &operation]);
+    ann.commit_all("taken back");
+    ann.push();
+    bob.project.ok(&["comment", "act-1", "-m", "fine"]);
+    bob.commit_all("bob comments");
+    bob.pull();
+    bob.push();
+    ann.pull();
+    assert_eq!((in_force(&ann), in_force(&bob)), (0, 0));
+}
+
+#[test]
 fn a_comment_that_was_taken_back_is_gone_in_every_clone() {
     let (folder, ann) = shared_story();
     let bob = adopted_clone(folder.path());

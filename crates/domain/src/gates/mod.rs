@@ -11,6 +11,7 @@ mod decisions;
 mod done;
 mod event;
 mod frozen;
+mod gate_override;
 mod hierarchy;
 mod impersonation;
 mod intent;
@@ -28,6 +29,7 @@ pub use self::event::{
     CommandFacts, Event, FrozenFile, IntendedChange, NewPhase, OutputStep, Override, ParentPlan,
     PlanStep, SessionFile, Subject, UnprovedNode, WorkStep,
 };
+pub use self::gate_override::GateOverride;
 use crate::policy::{GateMode, Policy};
 use crate::profile::Profile;
 
