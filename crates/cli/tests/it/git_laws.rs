@@ -37,6 +37,7 @@ const NODES: [&str; 6] = [
     "act-2/chapter-04",
 ];
 const BRANCHES: [&str; 3] = ["main", "side", "other"];
+const REVIEWED: [&str; 2] = ["scene-a", "scene-b"];
 
 /// A working tree: a clone, or a worktree of one.
 struct Tree {
@@ -53,8 +54,18 @@ struct Walk {
     random: fastrand::Rng,
     /// Claims that were granted and not released: by repository and node.
     claims: BTreeMap<(usize, String), usize>,
+    /// The texts of pinned notes and the reasons of overrides that somebody gave.
+    given: BTreeSet<String>,
     log: Vec<String>,
     next: usize,
+}
+
+/// A decision as `tl decisions` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    kind: String,
+    text: String,
+    id: String,
 }
 
 impl Walk {
@@ -76,6 +87,7 @@ impl Walk {
             trees,
             random: fastrand::Rng::with_seed(seed),
             claims: BTreeMap::new(),
+            given: BTreeSet::new(),
             log: Vec::new(),
             next: 0,
         };
@@ -183,7 +195,7 @@ impl Walk {
     /// Takes one random step in one working tree.
     fn step(&mut self, number: usize) {
         let tree = self.random.usize(..self.trees.len());
-        let what = self.random.u32(..32);
+        let what = self.random.u32(..36);
         self.log.push(format!("{number}: tree {tree}, step {what}"));
         match what {
             0..=3 => self.edit(tree),
@@ -204,6 +216,9 @@ impl Walk {
             27 => self.renew_worktree(),
             29 => self.move_or_delete(tree),
             28 => self.bisect(tree),
+            30 => self.pin_or_remove_note(tree),
+            31 | 32 => self.conclude_review(tree),
+            33 | 34 => self.override_gate(tree),
             _ => {
                 self.run_git(tree, &["clean", "-fdq", "-e", ".throughline"]);
             }
@@ -249,6 +264,122 @@ impl Walk {
         self.log
             .push(format!("   tl {arguments:?}: {code} {complaint}"));
         assert!(matches!(code, 0 | 1), "{complaint}\n{}", self.tail());
+    }
+
+    /// Runs a command that may be refused, and returns its output if it was not.
+    fn try_tl(&mut self, tree: usize, arguments: &[&str]) -> Option<String> {
+        let (code, said, complaint) = self.tl(tree, arguments);
+        self.log
+            .push(format!("   tl {arguments:?}: {code} {complaint}"));
+        assert!(matches!(code, 0 | 1 | 3), "{complaint}\n{}", self.tail());
+        (code != 1).then_some(said)
+    }
+
+    fn pinned_notes(&self, tree: usize) -> Vec<(String, String)> {
+        let said = self.must_tl(tree, &["note", "list", "--json"]);
+        let notes: Value = serde_json::from_str(&said).expect("JSON");
+        let text = |note: &Value, key: &str| note[key].as_str().unwrap_or_default().to_owned();
+        notes
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|note| note["pinned"] == true)
+            .map(|note| (text(note, "text"), text(note, "stamp")))
+            .collect()
+    }
+
+    /// Pins a note, or removes one, whoever pinned it.
+    fn pin_or_remove_note(&mut self, tree: usize) {
+        let pinned = self.pinned_notes(tree);
+        if !pinned.is_empty() && self.random.u32(..3) == 0 {
+            let (text, stamp) = pinned[self.random.usize(..pinned.len())].clone();
+            self.try_tl(tree, &["note", "remove", &stamp]);
+            let left = self.pinned_notes(tree);
+            assert!(
+                left.iter().all(|(other, _)| *other != text),
+                "{text} is still there\n{}",
+                self.tail()
+            );
+            return;
+        }
+        let text = format!("note {}", self.next);
+        self.next += 1;
+        self.try_tl(tree, &["note", "add", "--pin", &text])
+            .expect("a note can be pinned anywhere");
+        self.given.insert(text);
+    }
+
+    /// Adds a check, judges all that are open, and concludes; sometimes the verdict is undone.
+    fn conclude_review(&mut self, tree: usize) {
+        let subject = self.pick(&REVIEWED);
+        let of = ["--of", subject];
+        let check = ["review", "add", "--check", "it moves", "--severity", "MUST"];
+        let check: Vec<&str> = check.iter().chain(&of).copied().collect();
+        self.try_tl(tree, &check);
+        let status = ["review", "status", "--json", "--of", subject];
+        let shown: Value = serde_json::from_str(&self.must_tl(tree, &status)).expect("JSON");
+        let word = self.pick(&["pass", "fail"]);
+        for item in shown["todo"].as_array().into_iter().flatten() {
+            let item = item.as_str().unwrap_or_default();
+            let judged = ["review", "verdict", item, word, "--finding", "it stays"];
+            let judged: Vec<&str> = judged.iter().chain(&of).copied().collect();
+            self.try_tl(tree, &judged);
+        }
+        let before = self.listed_decisions(tree);
+        let concluded = self.try_tl(tree, &["review", "conclude", "--of", subject]);
+        let is_new = |one: &&Listed| one.kind == "reviewed" && !before.contains(one);
+        let made = self.listed_decisions(tree);
+        assert_eq!(
+            made.iter().filter(is_new).count(),
+            usize::from(concluded.is_some()),
+            "{subject}\n{}",
+            self.tail()
+        );
+        if self.random.u32(..3) == 0 {
+            self.try_tl(tree, &["undo"]);
+        }
+    }
+
+    /// Overrides a gate, as a person at a terminal; half of the overrides are undone at once.
+    fn override_gate(&mut self, tree: usize) {
+        // A terminal is opened in a person's own clone.
+        let person = self.trees[tree].person;
+        let node = self.pick(&NODES);
+        let reason = format!("reason {}", self.next);
+        self.next += 1;
+        let words = ["gate", "override", "shrink", node, "--reason", &reason];
+        let output = self.people[person].run_as_person("ann", "", &words);
+        self.log.push(format!(
+            "   tl {words:?} in tree {person}: {} {}",
+            output.code, output.stdout
+        ));
+        if output.code != 0 {
+            return;
+        }
+        self.given.insert(format!("shrink: {reason}"));
+        let holds = |walk: &Self| {
+            let wanted = format!("shrink: {reason}");
+            walk.listed_decisions(person)
+                .iter()
+                .any(|one| one.text == wanted)
+        };
+        assert!(holds(self), "{reason} is lost\n{}", self.tail());
+        if self.random.bool() {
+            let log: Value =
+                serde_json::from_str(&self.must_tl(person, &["log", "--json"])).expect("JSON");
+            let given = log.as_array().into_iter().flatten();
+            let operation = given
+                .filter(|one| {
+                    one["summary"]
+                        .as_str()
+                        .is_some_and(|it| it.ends_with(&reason))
+                })
+                .map(|one| one["operation"].to_string())
+                .next()
+                .expect("the override is in the log");
+            self.must_tl(person, &["undo", &operation]);
+            assert!(!holds(self), "{reason} is still in force\n{}", self.tail());
+        }
     }
 
     fn new_ticket(&mut self, tree: usize) {
@@ -455,6 +586,7 @@ impl Walk {
         self.check_clean_reading(tree);
         let statuses = self.statuses(tree);
         self.check_decisions(tree);
+        let shared = self.check_shared_records(tree);
         self.check_duplicates(tree);
         let (_, head) = self.git(tree, &["rev-parse", "HEAD"]);
         if !self.git(tree, &["status", "--porcelain"]).1.is_empty() {
@@ -471,8 +603,65 @@ impl Walk {
                     "trees {tree} and {other} differ at {head}\n{}",
                     self.tail()
                 );
+                assert_eq!(
+                    self.check_shared_records(other),
+                    shared,
+                    "the decisions of trees {tree} and {other} differ at {head}\n{}",
+                    self.tail()
+                );
             }
         }
+    }
+
+    /// Returns the decisions in force.
+    fn listed_decisions(&self, tree: usize) -> BTreeSet<Listed> {
+        let said = self.must_tl(tree, &["decisions", "--json"]);
+        let listed: Value = serde_json::from_str(&said).expect("JSON");
+        let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        let in_force = listed.as_array().into_iter().flatten();
+        in_force
+            .filter(|one| one["in_force"] == true)
+            .map(|one| Listed {
+                kind: text(one, "decision"),
+                text: text(one, "text"),
+                id: text(one, "id"),
+            })
+            .collect()
+    }
+
+    /// Law 3 for pinned notes, overrides and verdicts of reviews: what is shown is what is decided,
+    /// and somebody decided it. Returns the decisions in force.
+    fn check_shared_records(&self, tree: usize) -> BTreeSet<Listed> {
+        let listed = self.listed_decisions(tree);
+        let texts = |kind: &str| -> Vec<String> {
+            let of_kind = listed.iter().filter(|one| one.kind == kind);
+            let mut texts: Vec<String> = of_kind.map(|one| one.text.clone()).collect();
+            texts.sort();
+            texts
+        };
+        let mut pinned: Vec<String> = self
+            .pinned_notes(tree)
+            .into_iter()
+            .map(|(text, _)| text)
+            .collect();
+        pinned.sort();
+        assert_eq!(pinned, texts("noted"), "pinned notes\n{}", self.tail());
+        for text in texts("noted").iter().chain(&texts("overridden")) {
+            assert!(self.given.contains(text), "{text}\n{}", self.tail());
+        }
+        let mut shown = Vec::new();
+        for subject in REVIEWED {
+            let (code, said, _) = self.tl(tree, &["review", "status", "--json", "--of", subject]);
+            let view: Value = serde_json::from_str(&said).unwrap_or_default();
+            assert!(matches!(code, 0 | 1), "{said}\n{}", self.tail());
+            for verdict in view["verdicts"].as_array().into_iter().flatten() {
+                let outcome = verdict["outcome"].as_str().unwrap_or_default();
+                shown.push(format!("{subject}: {outcome}"));
+            }
+        }
+        shown.sort();
+        assert_eq!(shown, texts("reviewed"), "verdicts\n{}", self.tail());
+        listed
     }
 
     /// Law 1: reading leaves the tree as it is.
