@@ -21,6 +21,7 @@ use crate::reviews::status::{EscalatedItem, list_escalated};
 use crate::sessions::list_sessions::{SessionView, list_sessions};
 use crate::sessions::list_signals::{SessionSignal, list_signals};
 use crate::tree_cache::CachedTree;
+use crate::working_copy::find_copy_differences;
 
 /// Position of a session.
 #[derive(Clone, Debug, Serialize)]
@@ -91,7 +92,8 @@ pub fn show_now(
         .filter_map(|id| known.tree.get(*id))
         .filter(is_plan)
         .collect();
-    let status = summarise_status(ctx, &*state, &known.tree, &plans, MAX_LISTED)?;
+    let mut status = summarise_status(ctx, &*state, &known.tree, &plans, MAX_LISTED)?;
+    status.copy_differences = find_copy_differences(ctx, &*state)?;
     let mut ready = list_ready(ctx, &*state, &known.tree)?.ready;
     // Counted before the cut, so that a limited list still tells its size.
     let ready_total = ready.len();

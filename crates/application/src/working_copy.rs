@@ -79,6 +79,33 @@ pub struct CopyDifference {
     pub file: Option<String>,
 }
 
+/// Returns the commands that bring this working copy and the shared state together.
+#[must_use]
+pub fn describe_next_step(differences: &[CopyDifference]) -> String {
+    let is_behind = |one: &&CopyDifference| {
+        matches!(one.kind, DifferenceKind::Outdated | DifferenceKind::Missing)
+    };
+    match differences.iter().filter(is_behind).count() {
+        0 => "tl submit".to_owned(),
+        all if all == differences.len() => "git pull".to_owned(),
+        some => format!("tl submit; {some} only behind: git pull"),
+    }
+}
+
+/// Returns how this working copy differs from the shared state, for an edge that shows the shared
+/// state itself; none where the state is not shared.
+pub(crate) fn find_copy_differences(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Vec<CopyDifference>, Failure> {
+    if !is_state_shared(ctx, state)? {
+        return Ok(Vec::new());
+    }
+    let seen = scan_plan_files(ctx, state, ScanScope::Everything, NodeId(FIRST_NEW_NODE))?;
+    let kinds = classify_sightings(state, &seen)?;
+    Ok(describe_sightings(state, &seen, &kinds)?)
+}
+
 /// Whether other working copies share this state, so that nothing is recorded by looking.
 pub(crate) fn is_state_shared(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<bool, StoreFault> {
     // The note is read last: engines that are always shared need no query for it.

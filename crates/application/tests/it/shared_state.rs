@@ -7,8 +7,10 @@ use std::sync::Arc;
 use application::approve::{ApproveRequest, approve_node};
 use application::comment::add_comment;
 use application::project_status::load_project_status;
+use application::show_now::show_now;
 use application::show_tree::show_tree;
 use application::submit::{SubmitRequest, submit_texts};
+use application::tree_cache::CachedTree;
 use application::undo::{UndoTarget, undo_operations};
 use application::working_copy::DifferenceKind;
 use application::{Context, FailureKind};
@@ -228,6 +230,15 @@ fn a_dashboard_shows_the_team_whatever_copy_it_runs_on() {
     let view = application::show_node::show_node(&ctx, &words("act-1")).unwrap();
     assert_eq!(view.status, Status::Approved);
     assert_eq!(view.version_hash, here.shown_hash("act-1"));
+    // And says that its own copy differs.
+    let now = show_now(&ctx, &CachedTree::read(&ctx).unwrap(), &[]).unwrap();
+    let found = &now.status.copy_differences;
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].node.as_str(), found[0].kind),
+        ("act-1", DifferenceKind::Changed)
+    );
+    assert_eq!(now.status.status_counts.get(Status::Approved), 3);
 }
 
 /// Returns path, status and version of every node.

@@ -2,7 +2,7 @@
 
 use application::Failure;
 use application::submit::{SubmitOutcome, SubmitRequest, submit_texts};
-use application::working_copy::{CopyDifference, DifferenceKind};
+use application::working_copy::{CopyDifference, DifferenceKind, describe_next_step};
 use clap::Args;
 use domain::text::count_with_noun;
 
@@ -91,15 +91,8 @@ pub(super) fn print_differences_hint(ui: Ui, differences: &[CopyDifference]) {
     if differences.is_empty() {
         return;
     }
-    let behind = |one: &&CopyDifference| {
-        matches!(one.kind, DifferenceKind::Outdated | DifferenceKind::Missing)
-    };
     let total = count_with_noun(differences.len(), "plan", "plans");
-    let next = match differences.iter().filter(behind).count() {
-        0 => "tl submit".to_owned(),
-        all if all == differences.len() => "git pull".to_owned(),
-        some => format!("tl submit; {some} only behind: git pull"),
-    };
+    let next = describe_next_step(differences);
     ui.print_blank_line();
     ui.print_line(format_args!(
         "Your copy differs in {total}: {next}   (list: tl submit --dry-run)"

@@ -33,7 +33,10 @@ fn remove(project: &Project, plan: &str) {
 
 /// Returns the differences of a copy as `kind node`.
 fn differences(project: &Project) -> Vec<String> {
-    let view = project.json(&["status"]);
+    list_differences(&project.json(&["status"]))
+}
+
+fn list_differences(view: &serde_json::Value) -> Vec<String> {
     let Some(list) = view["copy_differences"].as_array() else {
         return Vec::new();
     };
@@ -176,6 +179,41 @@ fn a_servers_own_copy_is_one_of_several() {
     bob.write(Project::ACT, ACT_EDITED);
     assert_eq!(bob.status("act-1"), "draft");
     assert_eq!(anna.status("act-1"), "approved");
+    assert_eq!(operation_count(&anna), before);
+}
+
+#[test]
+fn the_dashboard_names_the_plans_in_which_its_copy_differs() {
+    let team = Team::start();
+    let anna = team.laptop();
+    let reader = token(&team.project, "human:eve", "read");
+    let server = Server::start(&team.project, &[]);
+    let get = |path: &str| send(&server, &reader, "GET", path, "").body;
+    let differing = || -> Vec<String> {
+        let now: serde_json::Value = serde_json::from_str(&get("/api/now")).expect("JSON");
+        list_differences(&now)
+    };
+    assert_eq!(differing(), Vec::<String>::new());
+    assert!(!get("/").contains("copy differs"));
+    anna.write(
+        "acts/act-2/strategic-plan.md",
+        "# Act 2\n\n## Goal\nThe end.\n",
+    );
+    anna.ok(&["submit"]);
+    assert_eq!(differing(), ["missing act-2"]);
+    let before = operation_count(&anna);
+    let text = team.project.read(Project::ACT);
+    team.project.write(Project::ACT, ACT_EDITED);
+    assert_eq!(differing(), ["changed act-1", "missing act-2"]);
+    let page = get("/");
+    for words in [
+        "Your copy differs in 2 plans",
+        "tl submit; 1 only behind: git pull",
+    ] {
+        assert!(page.contains(words), "{page}");
+    }
+    team.project.write(Project::ACT, text);
+    assert_eq!(differing(), ["missing act-2"]);
     assert_eq!(operation_count(&anna), before);
 }
 

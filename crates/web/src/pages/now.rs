@@ -3,8 +3,10 @@
 use application::live_sessions::LiveSessionView;
 use application::open_gates::OpenGate;
 use application::show_now::NowView;
+use application::working_copy::{CopyDifference, describe_next_step};
 use axum::extract::State;
 use domain::node::Status;
+use domain::text::count_with_noun;
 use maud::{Markup, html};
 
 use super::{
@@ -41,6 +43,7 @@ fn render_content(now: &NowView) -> Markup {
                 }
             }
         }
+        section #copy data-live { (render_copy_differences(&now.status.copy_differences)) }
         section #blocked data-live {
             @if !now.gates.is_empty() {
                 h2 { "Blocked" }
@@ -130,6 +133,27 @@ fn render_content(now: &NowView) -> Markup {
         section #latest data-live {
             @if let Some(last) = &now.status.last_operation {
                 p.quiet { "Last: " (last.summary) " · " (render_principal(&last.by)) " · " (render_time(last.at)) }
+            }
+        }
+    }
+}
+
+/// Renders how the working copy of this server differs from the state that others share: the page
+/// shows the shared texts, and these plans have others here.
+fn render_copy_differences(differences: &[CopyDifference]) -> Markup {
+    html! {
+        @if !differences.is_empty() {
+            details {
+                summary {
+                    "Your copy differs in " (count_with_noun(differences.len(), "plan", "plans")) ": "
+                    code { (describe_next_step(differences)) }
+                }
+                ul { @for one in differences.iter().take(MAX_LIST_LENGTH) {
+                    li { span.tag { (one.kind.as_str()) } " " (one.node) }
+                } }
+                @if differences.len() > MAX_LIST_LENGTH {
+                    p.quiet { "and " (differences.len() - MAX_LIST_LENGTH) " more: " code { "tl submit --dry-run" } }
+                }
             }
         }
     }
