@@ -1,0 +1,111 @@
+"""What is checked in each host: one function per session, which runs it and reports."""
+
+ACT = "acts/act-1/strategic-plan.md"
+CHAPTER = "acts/act-1/chapters/chapter-01/plan.md"
+ACT_TEXT = "# Act 1\n\nThe keeper leaves the island before the storm.\n"
+CHAPTER_TEXT = "# Chapter 1\n\nThe boat is ready.\n"
+
+BRIEFING = "Throughline keeps the plans"
+REASON = "Throughline (hierarchy gate): `act-1/chapter-01` cannot be planned"
+PARENT = "The keeper leaves the island before the storm."
+STALE = "below what changed now requires revalidation"
+NEW_BRIEFING = "1 act (1 approved)"
+SUMMARY = "SUMMARY-OF-THE-WORK"
+
+# How the hosts ask for a summary of a conversation that became too long.
+ASKS_FOR_SUMMARY = ("(?i)(create a detailed summary of the conversation|CONTEXT CHECKPOINT COMPACTION|"
+                    "summariz(e|ing) (the|our|this) conversation|state_snapshot|anchored summary|"
+                    "detailed prompt for continuing our conversation)")
+
+
+def at(session, text, wanted):
+    """Is this text for the first time in that request? As a pair for `Report.check`."""
+    found = session.first_told(text)
+    where = "never" if found is None else "first in request %d" % found
+    return "\"%s\" was expected in request %d and is there %s" % (text, wanted, where), found != wanted
+
+
+def create_story(session):
+    """A story with one act that nobody approved yet."""
+    session.must("init")
+    session.put(ACT, ACT_TEXT)
+    session.must("status")
+
+
+def plan_and_change(host, session, report):
+    """A blocked write, an approval, the same write, and a shell command that changes the act below which it is."""
+    seen = {}
+    write = host.write(session, CHAPTER, CHAPTER_TEXT)
+
+    def after_blocked():
+        seen["blocked"] = session.read(CHAPTER)
+        session.must("approve", "act-1")
+
+    def after_allowed():
+        seen["written"] = session.read(CHAPTER)
+        seen["recorded"] = session.recorded_by_hook("new: chapter-01")
+        seen["chapter"] = session.status("act-1/chapter-01")
+        session.must("approve", "act-1/chapter-01")
+
+    def after_shell():
+        seen["noticed"] = session.recorded_by_hook("changed: act-1")
+        seen["act"] = session.status("act-1")
+        seen["below"] = session.status("act-1/chapter-01")
+
+    session.go(create_story, [
+        {"text": "I plan the chapter.", "tools": [write]},
+        {"text": "Again.", "tools": [write], "before": after_blocked},
+        {"text": "I change the act.", "tools": [host.shell("printf '\\nNobody waves.\\n' >> %s" % ACT)],
+         "before": after_allowed},
+        {"text": "All done.", "before": after_shell}])
+
+    report.check(host, session, "set up", "`tl init --host` and what came after it worked", [
+        (mistake, True) for mistake in session.mistakes])
+    report.check(host, session, "session start", "the briefing is in the first request", [at(session, BRIEFING, 1)])
+    report.check(host, session, "blocked write", "reason reached the model", [
+        ("the file was written", seen.get("blocked") is not None), at(session, REASON, 2)])
+    report.check(host, session, "allowed write", "after approval the same write went through and is recorded", [
+        ("the file has %r" % seen.get("written"), seen.get("written") != CHAPTER_TEXT),
+        ("no hook recorded it", not seen.get("recorded")),
+        ("the chapter is %s" % seen.get("chapter"), seen.get("chapter") != "draft")])
+    report.check(host, session, "parent's plan", "handed over with the write", [at(session, PARENT, 3)])
+    report.check(host, session, "shell write", "noticed, and the model was told what is stale", [
+        ("no hook recorded it", not seen.get("noticed")),
+        ("the act is %s" % seen.get("act"), seen.get("act") != "draft"),
+        ("the chapter is %s" % seen.get("below"), seen.get("below") != "requires-revalidation"),
+        at(session, STALE, 4)])
+
+
+def compaction(host, session, report):
+    """A conversation that becomes too long. The act is approved after the first briefing, so that a second one differs
+    from the first and cannot be taken for it."""
+    session.arguments = list(host.compaction_arguments)
+    session.environment = dict(host.compaction_environment)
+    session.has_second_prompt = host.compacts_at_prompts_only
+    first = [] if host.compacts_at_prompts_only else [host.shell("echo one")]
+    session.go(create_story, [
+        {"text": "First.", "tools": first, "usage": {"input": host.too_long},
+         "before": lambda: session.must("approve", "act-1")},
+        {"text": "Second.", "tools": [host.shell("echo two")]},
+        {"text": "Third.", "tools": [host.shell("echo three")]},
+        {"text": "All done."}],
+        lanes=[{"match": ASKS_FOR_SUMMARY, "steps": [{"text": "<summary>%s</summary>" % SUMMARY}] * 6}])
+    after = [request for request in session.told() if SUMMARY in request]
+    number = next((i + 1 for i, request in enumerate(after) if NEW_BRIEFING in request), None)
+    if host.deaf_after_compaction and after and number is None:
+        report.line("skip", host, "compaction: " + host.deaf_after_compaction)
+        return
+    report.check(host, session, "compaction", "the briefing came again, in request %s after it" % number, [
+        (mistake, True) for mistake in session.mistakes] + [
+        ("the host did not compact the conversation", not after),
+        ("no new briefing in %d requests after it" % len(after), bool(after) and number is None)])
+
+
+def mcp_tool(host, session, report):
+    """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
+    session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
+    report.check(host, session, "MCP", "`where` was called and its result reached the model", [
+        (mistake, True) for mistake in session.mistakes] + [at(session, "more_attention", 2)])
+
+
+CHECKS = [("plans", plan_and_change), ("compaction", compaction), ("mcp", mcp_tool)]
