@@ -5,7 +5,7 @@ CHAPTER = "acts/act-1/chapters/chapter-01/plan.md"
 ACT_TEXT = "# Act 1\n\nThe keeper leaves the island before the storm.\n"
 CHAPTER_TEXT = "# Chapter 1\n\nThe boat is ready.\n"
 
-BRIEFING = "Throughline keeps the plans"
+BRIEFING = "Throughline briefing:"
 REASON = "Throughline (hierarchy gate): `act-1/chapter-01` cannot be planned"
 PARENT = "The keeper leaves the island before the storm."
 STALE = "below what changed now requires revalidation"
@@ -92,9 +92,6 @@ def compaction(host, session, report):
         lanes=[{"match": ASKS_FOR_SUMMARY, "steps": [{"text": "<summary>%s</summary>" % SUMMARY}] * 6}])
     after = [request for request in session.told() if SUMMARY in request]
     number = next((i + 1 for i, request in enumerate(after) if NEW_BRIEFING in request), None)
-    if host.deaf_after_compaction and after and number is None:
-        report.line("skip", host, "compaction: " + host.deaf_after_compaction)
-        return
     report.check(host, session, "compaction", "the briefing came again, in request %s after it" % number, [
         (mistake, True) for mistake in session.mistakes] + [
         ("the host did not compact the conversation", not after),

@@ -34,13 +34,12 @@ class Host:
     binary = ""  # the program
     package, version = "", ""
 
-    # A compaction: what makes the host take a conversation for a long one, from how many tokens on, whether it waits
-    # for the next prompt, and, where its hooks cannot tell the model anything afterwards, why.
+    # A compaction: what makes the host take a conversation for a long one, from how many tokens on, and whether it waits
+    # for the next prompt.
     compaction_arguments = ()
     compaction_environment = {}
     too_long = 195000
     compacts_at_prompts_only = False
-    deaf_after_compaction = None
 
     def folder(self, cache):
         return os.path.join(cache, "%s-%s" % (self.binary, self.version))
