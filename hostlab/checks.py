@@ -32,7 +32,12 @@ def create_story(session):
     session.must("status")
 
 
-def plan_and_change(host, session, report):
+def list_mistakes(session):
+    """Commands of ours that failed, as pairs for `Report.check`."""
+    return [(mistake, True) for mistake in session.mistakes]
+
+
+def check_plans(host, session, report):
     """A blocked write, an approval, the same write, and a shell command that changes the act below which it is."""
     seen = {}
     write = host.write(session, CHAPTER, CHAPTER_TEXT)
@@ -59,8 +64,7 @@ def plan_and_change(host, session, report):
          "before": after_allowed},
         {"text": "All done.", "before": after_shell}])
 
-    report.check(host, session, "set up", "`tl init --host` and what came after it worked", [
-        (mistake, True) for mistake in session.mistakes])
+    report.check(host, session, "set up", "`tl init --host` and what came after it worked", list_mistakes(session))
     report.check(host, session, "session start", "the briefing is in the first request", [at(session, BRIEFING, 1)])
     report.check(host, session, "blocked write", "reason reached the model", [
         ("the file was written", seen.get("blocked") is not None), at(session, REASON, 2)])
@@ -76,33 +80,44 @@ def plan_and_change(host, session, report):
         at(session, STALE, 4)])
 
 
-def compaction(host, session, report):
-    """A conversation that becomes too long. The act is approved after the first briefing, so that a second one differs
-    from the first and cannot be taken for it."""
+def compact(host, session, create, change):
+    """A conversation that becomes too long. `change` is called after the first briefing, so that a second one differs
+    from the first and cannot be taken for it. Returns the requests after the compaction."""
     session.arguments = list(host.compaction_arguments)
     session.environment = dict(host.compaction_environment)
     session.has_second_prompt = host.compacts_at_prompts_only
     first = [] if host.compacts_at_prompts_only else [host.shell("echo one")]
-    session.go(create_story, [
-        {"text": "First.", "tools": first, "usage": {"input": host.too_long},
-         "before": lambda: session.must("approve", "act-1")},
+    session.go(create, [
+        {"text": "First.", "tools": first, "usage": {"input": host.too_long}, "before": change},
         {"text": "Second.", "tools": [host.shell("echo two")]},
         {"text": "Third.", "tools": [host.shell("echo three")]},
         {"text": "All done."}],
         lanes=[{"match": ASKS_FOR_SUMMARY, "steps": [{"text": "<summary>%s</summary>" % SUMMARY}] * 6}])
-    after = [request for request in session.told() if SUMMARY in request]
-    number = next((i + 1 for i, request in enumerate(after) if NEW_BRIEFING in request), None)
-    report.check(host, session, "compaction", "the briefing came again, in request %s after it" % number, [
-        (mistake, True) for mistake in session.mistakes] + [
+    return [request for request in session.told() if SUMMARY in request]
+
+
+def check_new_briefing(host, session, report, what, after, texts):
+    """Is a briefing with these texts in a request after the compaction?"""
+    number = next((i + 1 for i, request in enumerate(after) if all(text in request for text in texts)), None)
+    report.check(host, session, what, "the briefing came again, in request %s after it" % number, list_mistakes(session) + [
         ("the host did not compact the conversation", not after),
         ("no new briefing in %d requests after it" % len(after), bool(after) and number is None)])
 
 
-def mcp_tool(host, session, report):
+def check_compaction(host, session, report):
+    after = compact(host, session, create_story, lambda: session.must("approve", "act-1"))
+    check_new_briefing(host, session, report, "compaction", after, [NEW_BRIEFING])
+
+
+def check_mcp_tool(host, session, report):
     """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
     session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
     report.check(host, session, "MCP", "`where` was called and its result reached the model", [
-        (mistake, True) for mistake in session.mistakes] + [at(session, "more_attention", 2)])
+        *list_mistakes(session), at(session, "more_attention", 2)])
 
 
-CHECKS = [("plans", plan_and_change), ("compaction", compaction), ("mcp", mcp_tool)]
+CHECKS = [
+    ("plans", check_plans),
+    ("compaction", check_compaction),
+    ("mcp", check_mcp_tool),
+]

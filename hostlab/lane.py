@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Throughline in the real agent hosts: `./test --hosts [HOST …]` ends up here.
 
-  lane.py --tl PATH --cache DIR [--work DIR] [HOST …]
+  lane.py --tl PATH --cache DIR [--work DIR] [--check CHECK] [HOST …]
 
 Installs the hosts that are missing in the cache, then drives each, offline, against a scripted model in a project that
 `tl init --host` has connected, and checks what the model was told and what became of the plans. One line per host and
@@ -76,8 +76,8 @@ class Report:
             self.line("ok", host, "%s: %s" % (what, holds))
 
 
-def drive(host, tl, cache, work, report):
-    for label, check in CHECKS:
+def drive(host, checks, tl, cache, work, report):
+    for label, check in checks:
         for attempt in (1, 2):
             session = Session(host, tl, cache, os.path.join(work, "-".join([host.name, *host.beside, label])))
             try:
@@ -115,6 +115,7 @@ def main():
     parser.add_argument("--tl", required=True, help="the program to test")
     parser.add_argument("--cache", required=True, help="where the hosts are installed")
     parser.add_argument("--work", help="keep everything in this directory")
+    parser.add_argument("--check", choices=[label for label, _ in CHECKS], help="run this check alone")
     parser.add_argument("hosts", nargs="*", metavar="HOST", help=", ".join(NAMES))
     arguments = parser.parse_args()
     for name in arguments.hosts:
@@ -130,9 +131,10 @@ def main():
     isolate()
 
     work = os.path.realpath(arguments.work or tempfile.mkdtemp(prefix="throughline-hosts-"))
+    checks = [(label, check) for label, check in CHECKS if arguments.check in (None, label)]
     report, start = Report(), time.time()
     for host in hosts:
-        drive(host, os.path.abspath(arguments.tl), cache, work, report)
+        drive(host, checks, os.path.abspath(arguments.tl), cache, work, report)
     result = "%d checks FAILED" % report.failed if report.failed else "everything holds"
     print("hosts: %s (%d s)" % (result, time.time() - start))
     if not report.failed and not arguments.work:
