@@ -10,6 +10,8 @@ REASON = "Throughline (hierarchy gate): `act-1/chapter-01` cannot be planned"
 PARENT = "The keeper leaves the island before the storm."
 STALE = "below what changed now requires revalidation"
 NEW_BRIEFING = "1 act (1 approved)"
+POSITION = "Throughline briefing: you are at 001 [%s]"
+NEXT_STEP = "Phase: %s. Expected next: "
 SUMMARY = "SUMMARY-OF-THE-WORK"
 
 # How the hosts ask for a summary of a conversation that became too long.
@@ -30,6 +32,14 @@ def create_story(session):
     session.must("init")
     session.put(ACT, ACT_TEXT)
     session.must("status")
+
+
+def create_ticket(session, phase):
+    """A ticket in this phase, in focus in a terminal: there a new session starts."""
+    session.must("init", "--profile", "tickets")
+    session.must("ticket", "new", "Discount codes")
+    session.must("ticket", "phase", "001", phase)
+    session.must("focus", "enter", "001")
 
 
 def list_mistakes(session):
@@ -109,6 +119,16 @@ def check_compaction(host, session, report):
     check_new_briefing(host, session, report, "compaction", after, [NEW_BRIEFING])
 
 
+def check_ticket_briefing(host, session, report):
+    """The briefing of a session that starts in a ticket, and the one after a compaction."""
+    before, later = "define-behavior", "decomposition"
+    after = compact(host, session, lambda session: create_ticket(session, before),
+                    lambda: session.must("ticket", "phase", "001", later))
+    report.check(host, session, "tickets", "place, phase and next step are in the first request", [
+        at(session, POSITION % before, 1), at(session, NEXT_STEP % before, 1)])
+    check_new_briefing(host, session, report, "tickets, compaction", after, [POSITION % later, NEXT_STEP % later])
+
+
 def check_mcp_tool(host, session, report):
     """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
     session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
@@ -119,5 +139,6 @@ def check_mcp_tool(host, session, report):
 CHECKS = [
     ("plans", check_plans),
     ("compaction", check_compaction),
+    ("tickets", check_ticket_briefing),
     ("mcp", check_mcp_tool),
 ]
