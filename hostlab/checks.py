@@ -12,6 +12,8 @@ STALE = "below what changed now requires revalidation"
 NEW_BRIEFING = "1 act (1 approved)"
 POSITION = "Throughline briefing: you are at 001 [%s]"
 NEXT_STEP = "Phase: %s. Expected next: "
+GUIDES = {"intake": "# Intake: find out what is wanted", "define-behavior": "# Define behavior: examples before code"}
+BLOCKED = "Throughline (%s gate): "
 SUMMARY = "SUMMARY-OF-THE-WORK"
 
 # How the hosts ask for a summary of a conversation that became too long.
@@ -129,6 +131,37 @@ def check_ticket_briefing(host, session, report):
     check_new_briefing(host, session, report, "tickets, compaction", after, [POSITION % later, NEXT_STEP % later])
 
 
+def check_guides(host, session, report):
+    """The first edit in a ticket, and the first one in its next phase: the guide comes with the edit, which passes. Where a
+    host takes no context before a tool it comes with a block, and the same edit passes when it is repeated."""
+    files = ["src/one.rs", "src/two.rs"]
+    attempts = 1 if host.takes_context_before_tools else 2
+    steps = [{"text": "I edit.", "tools": [host.write(session, path, "x\n")]} for path in files for _ in range(attempts)]
+
+    def begin_phase():
+        session.must("ticket", "phase", "001", "define-behavior")
+        # With uncommitted changes the phase gate demands a commit, in every host.
+        session.commit("chore: begin a phase")
+
+    def create(session):
+        create_ticket(session, "intake")
+        session.commit("chore: begin")
+
+    steps[attempts]["before"] = begin_phase
+    session.go(create, steps + [{"text": "All done."}])
+    second = 2 + attempts  # the request after the first edit in the second phase
+    if host.takes_context_before_tools:
+        holds = "the first edit in a phase passed, and its guide is in the next request"
+        blocks = [("the %s gate blocked an edit" % gate, session.first_told(BLOCKED % gate) is not None)
+                  for gate in ("context", "phase")]
+    else:
+        holds = "the first edit in a phase was blocked once, with its guide"
+        blocks = [at(session, BLOCKED % "context", 2), at(session, BLOCKED % "phase", second)]
+    report.check(host, session, "guide", holds, list_mistakes(session) + blocks + [
+        ("%s was not written" % path, session.read(path) is None) for path in files] + [
+        at(session, GUIDES["intake"], 2), at(session, GUIDES["define-behavior"], second)])
+
+
 def check_mcp_tool(host, session, report):
     """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
     session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
@@ -140,5 +173,6 @@ CHECKS = [
     ("plans", check_plans),
     ("compaction", check_compaction),
     ("tickets", check_ticket_briefing),
+    ("guides", check_guides),
     ("mcp", check_mcp_tool),
 ]

@@ -41,6 +41,8 @@ class Host:
     too_long = 195000
     compacts_at_prompts_only = False
 
+    takes_context_before_tools = True  # else a guide comes with a block, once
+
     def folder(self, cache):
         return os.path.join(cache, "%s-%s" % (self.binary, self.version))
 
@@ -146,6 +148,7 @@ class Gemini(Host):
     package, version = "@google/gemini-cli", "0.61.0"
     too_long = 900000
     compacts_at_prompts_only = True
+    takes_context_before_tools = False
 
     def shell(self, command):
         return {"name": "run_shell_command", "input": {"command": command, "description": "run a command"}}
@@ -206,6 +209,7 @@ class CopilotBesideClaudeCode(Copilot):
 class OpenCode(Host):
     name = binary = "opencode"
     package, version = "opencode-ai", "1.18.33"
+    takes_context_before_tools = False
 
     def mcp(self, tool):
         return {"name": "throughline_" + tool, "input": {}}
