@@ -14,6 +14,7 @@ POSITION = "Throughline briefing: you are at 001 [%s]"
 NEXT_STEP = "Phase: %s. Expected next: "
 GUIDES = {"intake": "# Intake: find out what is wanted", "define-behavior": "# Define behavior: examples before code"}
 BLOCKED = "Throughline (%s gate): "
+NOT_DELEGATED = "Throughline (hierarchy gate): cannot plan `chapter-01`: parent `act-1` is `draft`"
 SUMMARY = "SUMMARY-OF-THE-WORK"
 
 # How the hosts ask for a summary of a conversation that became too long.
@@ -162,6 +163,15 @@ def check_guides(host, session, report):
         at(session, GUIDES["intake"], 2), at(session, GUIDES["define-behavior"], second)])
 
 
+def check_subagent(host, session, report):
+    """Planning below an unapproved act, handed to a subagent: refused before it starts."""
+    call = host.subagent("/plan-chapter 1")
+    session.go(create_story, [{"text": "A subagent plans.", "tools": [call]}, {"text": "All done."}])
+    report.check(host, session, "subagent", "planning handed over was refused, and the reason reached the model",
+                 list_mistakes(session) + [
+                     at(session, NOT_DELEGATED, 2), ("%d requests, not 2" % len(session.told()), len(session.told()) != 2)])
+
+
 def check_mcp_tool(host, session, report):
     """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
     session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
@@ -174,5 +184,6 @@ CHECKS = [
     ("compaction", check_compaction),
     ("tickets", check_ticket_briefing),
     ("guides", check_guides),
+    ("subagent", check_subagent),
     ("mcp", check_mcp_tool),
 ]

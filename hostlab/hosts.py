@@ -81,6 +81,10 @@ class Host:
         """The model's call of a tool of our MCP server, as the host names it."""
         raise NotImplementedError
 
+    def subagent(self, prompt):
+        """A tool call that hands a task to a subagent."""
+        raise NotImplementedError
+
     def prepare(self, session):
         """Writes the host's own settings into the session's home."""
 
@@ -99,6 +103,9 @@ class ClaudeCode(Host):
 
     def mcp(self, tool):
         return {"name": "mcp__throughline__" + tool, "input": {}}
+
+    def subagent(self, prompt):
+        return {"name": "Agent", "input": {"description": "plan", "prompt": prompt, "subagent_type": "general-purpose"}}
 
     def write(self, session, path, text):
         return {"name": "Write", "input": {"file_path": os.path.join(session.project, path), "content": text}}
@@ -123,6 +130,9 @@ class Codex(Host):
 
     def mcp(self, tool):
         return {"name": tool, "namespace": "mcp__throughline", "input": {}}
+
+    def subagent(self, prompt):
+        return {"name": "spawn_agent", "namespace": "multi_agent_v1", "input": {"message": prompt}}
 
     def write(self, session, path, text):
         added = "".join("+%s\n" % line for line in text.splitlines())
@@ -156,6 +166,9 @@ class Gemini(Host):
     def mcp(self, tool):
         return {"name": "mcp_throughline_" + tool, "input": {}}
 
+    def subagent(self, prompt):
+        return {"name": "invoke_agent", "input": {"agent_name": "generalist", "prompt": prompt}}
+
     def write(self, session, path, text):
         return {"name": "write_file", "input": {"file_path": os.path.join(session.project, path), "content": text}}
 
@@ -187,6 +200,10 @@ class Copilot(Host):
     def mcp(self, tool):
         return {"name": "throughline-" + tool, "input": {}}
 
+    def subagent(self, prompt):
+        return {"name": "task", "input": {"agent_type": "explore", "description": "plan", "name": "plan", "prompt": prompt,
+                                          "mode": "sync"}}
+
     def write(self, session, path, text):
         # It creates files only in folders that are there.
         os.makedirs(os.path.dirname(os.path.join(session.project, path)), exist_ok=True)
@@ -213,6 +230,9 @@ class OpenCode(Host):
 
     def mcp(self, tool):
         return {"name": "throughline_" + tool, "input": {}}
+
+    def subagent(self, prompt):
+        return {"name": "task", "input": {"description": "plan", "prompt": prompt, "subagent_type": "general"}}
 
     def write(self, session, path, text):
         return {"name": "write", "input": {"filePath": os.path.join(session.project, path), "content": text}}
