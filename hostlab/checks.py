@@ -1,4 +1,5 @@
 """What is checked in each host: one function per session, which runs it and reports."""
+from dashboard import Dashboard
 
 ACT = "acts/act-1/strategic-plan.md"
 CHAPTER = "acts/act-1/chapters/chapter-01/plan.md"
@@ -15,6 +16,8 @@ NEXT_STEP = "Phase: %s. Expected next: "
 GUIDES = {"intake": "# Intake: find out what is wanted", "define-behavior": "# Define behavior: examples before code"}
 BLOCKED = "Throughline (%s gate): "
 NOT_DELEGATED = "Throughline (hierarchy gate): cannot plan `chapter-01`: parent `act-1` is `draft`"
+NEWS = "Throughline: changed by others since your last step:"
+APPROVAL = "`act-1` was approved by ada on the dashboard"
 SUMMARY = "SUMMARY-OF-THE-WORK"
 
 # How the hosts ask for a summary of a conversation that became too long.
@@ -172,6 +175,23 @@ def check_subagent(host, session, report):
                      at(session, NOT_DELEGATED, 2), ("%d requests, not 2" % len(session.told()), len(session.told()) != 2)])
 
 
+def check_dashboard_decision(host, session, report):
+    """A person approves the act on the dashboard while the session runs."""
+    seen = {}
+
+    def decide():
+        with Dashboard(session) as dashboard:
+            seen["response"] = dashboard.approve("act-1")
+
+    session.go(create_story, [
+        {"text": "I plan the chapter.", "tools": [host.write(session, CHAPTER, CHAPTER_TEXT)]},
+        {"text": "I take a note.", "tools": [host.shell("echo waiting > notes.txt")], "before": decide},
+        {"text": "All done."}])
+    report.check(host, session, "dashboard", "the approval reached the running session", list_mistakes(session) + [
+        ("the form was answered with %s" % seen.get("response"), seen.get("response") != 303),
+        at(session, NEWS, 3), at(session, APPROVAL, 3)])
+
+
 def check_mcp_tool(host, session, report):
     """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
     session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
@@ -185,5 +205,6 @@ CHECKS = [
     ("tickets", check_ticket_briefing),
     ("guides", check_guides),
     ("subagent", check_subagent),
+    ("dashboard", check_dashboard_decision),
     ("mcp", check_mcp_tool),
 ]
