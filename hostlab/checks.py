@@ -18,6 +18,7 @@ BLOCKED = "Throughline (%s gate): "
 NOT_DELEGATED = "Throughline (hierarchy gate): cannot plan `chapter-01`: parent `act-1` is `draft`"
 NEWS = "Throughline: changed by others since your last step:"
 APPROVAL = "`act-1` was approved by ada on the dashboard"
+LAST_GOOD = "the last good settings stay in force"
 SUMMARY = "SUMMARY-OF-THE-WORK"
 
 # How the hosts ask for a summary of a conversation that became too long.
@@ -192,6 +193,19 @@ def check_dashboard_decision(host, session, report):
         at(session, NEWS, 3), at(session, APPROVAL, 3)])
 
 
+def check_broken_settings(host, session, report):
+    """The settings are broken before the session continues with a second prompt."""
+    session.go(create_story, [
+        {"text": "First."},
+        {"text": "I plan the chapter.", "tools": [host.write(session, CHAPTER, CHAPTER_TEXT)]},
+        {"text": "All done."}], between=lambda: session.put(".throughline/config.toml", "[policy\n"))
+    report.check(host, session, "broken settings", "reported with the second prompt, and the gate still blocked",
+                 list_mistakes(session) + [
+                     ("the host began another session", "First." not in "".join(session.told()[1:2])),
+                     ("the file was written", session.read(CHAPTER) is not None),
+                     at(session, LAST_GOOD, 2), at(session, REASON, 3)])
+
+
 def check_mcp_tool(host, session, report):
     """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
     session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
@@ -206,5 +220,6 @@ CHECKS = [
     ("guides", check_guides),
     ("subagent", check_subagent),
     ("dashboard", check_dashboard_decision),
+    ("settings", check_broken_settings),
     ("mcp", check_mcp_tool),
 ]

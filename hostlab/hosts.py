@@ -42,6 +42,7 @@ class Host:
     compacts_at_prompts_only = False
 
     takes_context_before_tools = True  # else a guide comes with a block, once
+    resume_arguments = ()  # what continues the last session with another prompt
 
     def folder(self, cache):
         return os.path.join(cache, "%s-%s" % (self.binary, self.version))
@@ -97,6 +98,7 @@ class ClaudeCode(Host):
     name, binary = "claude-code", "claude"
     package, version = "@anthropic-ai/claude-code", "2.1.325"
     compaction_environment = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000"}
+    resume_arguments = ("--continue",)
 
     def shell(self, command):
         return {"name": "Bash", "input": {"command": command, "description": "run a command"}}
@@ -112,8 +114,9 @@ class ClaudeCode(Host):
 
     def command(self, session):
         return [session.program, "-p", session.prompt, "--output-format", "stream-json", "--verbose",
-                "--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,mcp__throughline__where",
-                "--debug-file", os.path.join(session.work, "host-debug.log")], {
+                "--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits", "--allowedTools",
+                "Bash,mcp__throughline__where", "--debug-file", os.path.join(session.work, "host-debug.log"),
+                *session.arguments], {
             "CLAUDE_CONFIG_DIR": os.path.join(session.home, "claude-config"),
             "ANTHROPIC_BASE_URL": session.model, "ANTHROPIC_API_KEY": "dummy",
             "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
@@ -124,6 +127,7 @@ class Codex(Host):
     name = binary = "codex"
     package, version = "@openai/codex", "0.166.0"
     compaction_arguments = ("-c", "model_auto_compact_token_limit=1000")
+    resume_arguments = ("resume", "--last")
 
     def shell(self, command):
         return {"name": "exec_command", "input": {"cmd": command}}
@@ -159,6 +163,7 @@ class Gemini(Host):
     too_long = 900000
     compacts_at_prompts_only = True
     takes_context_before_tools = False
+    resume_arguments = ("--resume", "latest")
 
     def shell(self, command):
         return {"name": "run_shell_command", "input": {"command": command, "description": "run a command"}}
@@ -196,6 +201,7 @@ class Copilot(Host):
     name = binary = "copilot"
     package, version = "@github/copilot", "1.0.102"
     compaction_environment = {"COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "128000"}
+    resume_arguments = ("--continue",)
 
     def mcp(self, tool):
         return {"name": "throughline-" + tool, "input": {}}
@@ -210,9 +216,11 @@ class Copilot(Host):
         return {"name": "create", "input": {"path": os.path.join(session.project, path), "file_text": text}}
 
     def command(self, session):
+        # It refuses --trust-folder for a session that is continued; the folder was trusted at its start.
+        trust = [] if "--continue" in session.arguments else ["--trust-folder"]
         return [session.program, "-p", session.prompt, "--allow-all-tools", "--disable-client-telemetry",
-                "--output-format", "json", "--log-dir", os.path.join(session.work, "host-logs"),
-                "--trust-folder"] + session.arguments, {
+                "--output-format", "json", "--log-dir", os.path.join(session.work, "host-logs"), *trust,
+                *session.arguments], {
             "COPILOT_AUTO_UPDATE": "false", "COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_TYPE": "openai",
             "COPILOT_PROVIDER_BASE_URL": session.model + "/v1", "COPILOT_PROVIDER_API_KEY": "dummy",
             "COPILOT_MODEL": "gpt-5", "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true"}
@@ -227,6 +235,7 @@ class OpenCode(Host):
     name = binary = "opencode"
     package, version = "opencode-ai", "1.18.33"
     takes_context_before_tools = False
+    resume_arguments = ("--continue",)
 
     def mcp(self, tool):
         return {"name": "throughline_" + tool, "input": {}}

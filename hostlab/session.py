@@ -97,12 +97,17 @@ class Session:
         if self.host.name == "codex":
             self.must("host", "doctor", "--trust", "codex")
 
-    def go(self, create, steps, lanes=()):
-        """Sets up, then runs the host with this model until it ends."""
+    def go(self, create, steps, lanes=(), between=None):
+        """Sets up, then runs the host with this model until it ends. With `between`, the session then continues: that is
+        called first, and the host starts again with another prompt."""
         server, self.model = fake_llm.start({"steps": steps, "lanes": list(lanes)}, self.log)
         try:
             self.set_up(create)
             code = self.run_host()
+            if between:
+                between()
+                self.prompt, self.arguments = "go on", [*self.arguments, *self.host.resume_arguments]
+                code = self.run_host()
         finally:
             server.shutdown()
             server.server_close()
