@@ -639,7 +639,7 @@ fn the_verdict_of_a_review_travels_with_git_and_so_does_its_undo() {
     assert_eq!(verdicts(&ann), []);
     review(&ann, &["conclude"]);
     share(&ann, &bob);
-    assert_eq!(verdicts(&bob), [failed.clone()]);
+    assert_eq!(verdicts(&bob), std::slice::from_ref(&failed));
 
     review(&ann, &["verdict", "qa-001", "pass"]);
     review(&ann, &["conclude"]);
@@ -649,20 +649,20 @@ fn the_verdict_of_a_review_travels_with_git_and_so_does_its_undo() {
     assert!(first.contains(words), "{first}");
     assert!(!bob.project.ok(&["status"]).stderr.contains(words));
     assert!(bob.project.ok(&["log"]).stdout.contains(words));
-    assert_eq!(verdicts(&bob), [passed.clone()]);
-    assert_eq!(verdicts(&ann), [passed.clone()]);
+    assert_eq!(verdicts(&bob), std::slice::from_ref(&passed));
+    assert_eq!(verdicts(&ann), std::slice::from_ref(&passed));
     assert_eq!(bob.status_of_tree(), "");
 
     // What the undone conclusion replaced holds again, in every clone; and the other way round.
     let undone = ann.project.json(&["undo"])["operation"].to_string();
     share(&ann, &bob);
     for copy in [&ann, &bob] {
-        assert_eq!(verdicts(copy), [failed.clone()]);
+        assert_eq!(verdicts(copy), std::slice::from_ref(&failed));
     }
     ann.project.ok(&["undo", &undone]);
     share(&ann, &bob);
     for copy in [&ann, &bob] {
-        assert_eq!(verdicts(copy), [passed.clone()]);
+        assert_eq!(verdicts(copy), std::slice::from_ref(&passed));
     }
 
     // A later review of another clone replaces it; without one before it, an undo withdraws.
