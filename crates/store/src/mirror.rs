@@ -2,11 +2,10 @@
 //!
 //! For people, and as the last resort of recovery; its own `.gitignore` keeps it out of git. Never
 //! imported by itself: two stores that overwrite each other lose data. It is written after a commit
-//! and complete after every command, except for the first export of a large state, which takes
-//! several; `head.json` holds the last operation that is exported completely, and every file carries
-//! its checksum. What a hook or a crash left out is written by the next command.
+//! and complete after every command; `head.json` holds the last operation that is exported
+//! completely, and every file carries its checksum. What a hook or a crash left out is written by
+//! the next command.
 
-mod first_export;
 mod node_file;
 
 use std::collections::{HashMap, HashSet};
@@ -23,7 +22,6 @@ use domain::ports::{Snapshot, StoreFault, StoreFinding, StoreFindingKind};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
-use self::first_export::ExportProgress;
 use self::node_file::{ParsedNodeFile, render_node_file};
 
 /// Number of operations after which the mirror is updated before its interval has passed.
@@ -72,9 +70,6 @@ struct MirrorHead {
     /// synchronisation is in progress; the next update is a full synchronisation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
-    /// How far the first export is; the head is stale meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    export: Option<ExportProgress>,
 }
 
 #[expect(
@@ -184,10 +179,7 @@ impl Mirror {
         let mut done = match self.current_head() {
             Some(known) if known.store == store && known.operation <= head => known,
             _ if schedule.is_limited() => return Ok(()),
-            _ => match self.export_nodes(state, store, head)? {
-                Some(done) => done,
-                None => return Ok(()),
-            },
+            _ => return self.sync_locked(state).map(|_| ()),
         };
         if done.operation == head || !self.is_due(&done, head, schedule.interval) {
             return Ok(());
@@ -286,7 +278,6 @@ impl Mirror {
             and_nodes: 0,
             partial: false,
             stale: false,
-            export: None,
         })?;
         Ok(changed)
     }
@@ -348,11 +339,6 @@ impl Mirror {
             Some(known) => known,
             // A new project has no mirror before its first operation.
             None if head == OperationId(0) => return Ok(Vec::new()),
-            None if self
-                .is_export_under_way(&state.store_id().map_err(io::Error::other)?, head) =>
-            {
-                return Ok(Vec::new());
-            }
             None => {
                 return Ok(vec![finding(
                     StoreFindingKind::MirrorLag,
@@ -460,10 +446,9 @@ impl Mirror {
     /// Marks the mirror as stale because another state replaces the mirrored one. Its files stay,
     /// as the last resort of recovery.
     pub(crate) fn mark_stale(&self) {
-        if let Some(head) = self.read_head_file() {
+        if let Some(head) = self.current_head() {
             let _ = self.write_head_file(&MirrorHead {
                 stale: true,
-                export: None,
                 ..head
             });
         }

@@ -1,12 +1,9 @@
 //! The mirror says what the database says, and can stand in for it.
 
-use domain::fact::Fact;
-use domain::ids::Principal;
 use domain::node::Node;
-use domain::operation::{Channel, Verb};
-use domain::ports::{NewOperation, Store};
+use domain::ports::Store;
 use domain::settings::Storage;
-use testkit::{node, tell_store_story, timestamp};
+use testkit::tell_store_story;
 
 use crate::Place;
 
@@ -94,64 +91,4 @@ fn it_catches_up_and_tells_what_is_wrong() {
     assert_eq!(store.verify_integrity().unwrap().len(), 1);
     store.sync_mirror().unwrap();
     assert_eq!(files(&layout.mirror), before);
-}
-
-/// Adds acts with these numbers, as one operation.
-fn add_acts(store: &dyn Store, numbers: std::ops::RangeInclusive<u32>) {
-    let mut tx = store.begin_write().unwrap();
-    let text = "# An act\n";
-    let acts = numbers.map(|number| node(number, None, &format!("act-{number}"), text));
-    tx.record_operation(NewOperation {
-        at: timestamp(1),
-        by: Principal::System,
-        channel: Channel::System,
-        verb: Verb::Observe,
-        summary: "acts".to_owned(),
-        key: None,
-        texts: vec![text.to_owned()],
-        facts: acts
-            .map(|act| Fact::NodeAdded {
-                node: Box::new(act),
-            })
-            .collect(),
-    })
-    .unwrap();
-    tx.commit().unwrap();
-}
-
-#[test]
-fn the_first_export_of_a_large_state_is_completed_by_later_commands() {
-    for storage in [Storage::Sqlite, Storage::Json] {
-        let place = Place::new(storage);
-        let store = place.open();
-        add_acts(&*store, 1..=1_200);
-        let layout = place.layout();
-        // `.gitignore` and the head are files too.
-        let exported = || files(&layout.mirror).len() - 2;
-        assert_eq!(exported(), 500);
-        // Deferred files are no finding, and the same command does not go on at once.
-        assert!(store.verify_integrity().unwrap().is_empty());
-        store.finish_mirror();
-        assert_eq!(exported(), 500);
-
-        // What is recorded meanwhile is exported when its turn comes.
-        add_acts(&*store, 1_201..=1_203);
-        for expected in [1_000, 1_203] {
-            let head = std::fs::File::options()
-                .write(true)
-                .open(layout.mirror.join("head.json"))
-                .unwrap();
-            let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(2);
-            head.set_modified(earlier).unwrap();
-            drop(head);
-            store.finish_mirror();
-            assert_eq!(exported(), expected);
-        }
-        assert!(store.verify_integrity().unwrap().is_empty());
-        // Now every file is compared.
-        std::fs::write(layout.mirror.join("story/act-7.json"), "{}").unwrap();
-        assert_eq!(store.verify_integrity().unwrap().len(), 1);
-        assert_eq!(store.sync_mirror().unwrap(), 1);
-        assert!(store.verify_integrity().unwrap().is_empty());
-    }
 }
