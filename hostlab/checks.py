@@ -132,7 +132,9 @@ def check_ticket_briefing(host, session, report):
     after = compact(host, session, lambda session: create_ticket(session, before),
                     lambda: session.must("ticket", "phase", "001", later))
     report.check(host, session, "tickets", "place, phase and next step are in the first request", [
-        at(session, POSITION % before, 1), at(session, NEXT_STEP % before, 1)])
+        at(session, POSITION % before, 1), at(session, NEXT_STEP % before, 1),
+        ("it is told to leave the ticket to the terminal that entered it",
+         session.first_told("Do not continue its work") is not None)])
     check_new_briefing(host, session, report, "tickets, compaction", after, [POSITION % later, NEXT_STEP % later])
 
 

@@ -131,7 +131,9 @@ fn explain_briefing_on(
         reason: one.reason.clone(),
         next_step: one.next_step.clone(),
     };
-    let other_sessions = list_other_sessions(ctx, state)?;
+    let mut other_sessions = list_other_sessions(ctx, state)?;
+    // A person who entered a node at a terminal gave it to the session that starts there.
+    other_sessions.retain(|one| !one.is_idle_terminal());
     let budget = briefing_budget(ctx, request.budget);
     // Comments are for the agent: a person who writes one expects it to be read at the next start,
     // without another command.

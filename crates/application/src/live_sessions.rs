@@ -1,5 +1,6 @@
 //! Other sessions that are at work now: where they are, what they hold, which files they touched.
 
+use domain::calling_session::{SHELL_SESSION, TERMINAL_SESSION_PREFIX};
 use domain::ports::Snapshot;
 use domain::time::Timestamp;
 use schemars::JsonSchema;
@@ -89,6 +90,13 @@ pub(crate) fn list_other_sessions(
 }
 
 impl LiveSessionView {
+    /// Whether this is a person's terminal that holds nothing and has changed nothing.
+    pub(crate) fn is_idle_terminal(&self) -> bool {
+        let is_terminal =
+            self.session == SHELL_SESSION || self.session.starts_with(TERMINAL_SESSION_PREFIX);
+        is_terminal && self.holds.is_empty() && self.files.is_empty()
+    }
+
     /// Renders the session in one line: where it is, what it works on, what it holds.
     #[must_use]
     pub fn render_line(&self) -> String {

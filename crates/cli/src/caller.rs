@@ -15,7 +15,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use domain::calling_session::{
-    HostProcess, ProcessIdentity, UNKNOWN_SESSION, argument_digest, own_call_digest,
+    HostProcess, ProcessIdentity, SHELL_SESSION, TERMINAL_SESSION_PREFIX, UNKNOWN_SESSION,
+    argument_digest, own_call_digest,
 };
 use domain::host_event::Host;
 use domain::ids::{Digest32, Principal};
@@ -163,7 +164,7 @@ impl Caller {
                 // A client without hooks is identified by its connection.
                 connection => connection.to_owned(),
             },
-            _ => terminal_session_name().unwrap_or_else(|| "shell".to_owned()),
+            _ => terminal_session_name().unwrap_or_else(|| SHELL_SESSION.to_owned()),
         }
     }
 }
@@ -227,7 +228,7 @@ fn terminal_session_name() -> Option<String> {
     let device = std::fs::read_link("/proc/self/fd/0").ok()?;
     let name = device.to_str()?.strip_prefix("/dev/")?;
     (name.starts_with("pts/") || name.starts_with("tty"))
-        .then(|| format!("terminal-{}", name.replace('/', "-")))
+        .then(|| format!("{TERMINAL_SESSION_PREFIX}{}", name.replace('/', "-")))
 }
 
 /// Returns the host process that runs this hook: the nearest ancestor that is not a `sh -c …`.

@@ -16,6 +16,11 @@ use crate::session_state::NOTE_KEY_PREFIX;
 /// Session name of an agent that names none.
 pub const UNKNOWN_SESSION: &str = "unknown";
 
+/// Beginning of the session name of a terminal: `terminal-pts-3`.
+pub const TERMINAL_SESSION_PREFIX: &str = "terminal-";
+/// Session name of a shell without a terminal.
+pub const SHELL_SESSION: &str = "shell";
+
 /// Maximum number of remembered calls per session; more do not run at the same time.
 const MAX_CALLS_PER_SESSION: usize = 16;
 

@@ -78,3 +78,16 @@ fn a_host_that_counts_bytes_gets_no_more_than_it_passes_on() {
         "{told}"
     );
 }
+
+#[test]
+fn a_session_may_go_on_with_the_ticket_a_person_entered_at_a_terminal() {
+    let project = crate::tickets();
+    let entered = project.run_as_person("ann", "", &["focus", "enter", "017b"]);
+    assert_eq!(entered.code, 0, "{entered:?}");
+    let told = project.session("s").start("startup").context();
+    let told = told.unwrap_or_default();
+    assert!(
+        told.contains("you are at 017") && !told.contains("Do not continue its work"),
+        "{told}"
+    );
+}
