@@ -61,6 +61,7 @@ mod leave;
 mod life;
 mod llm;
 mod log;
+mod long_session;
 mod man;
 mod map;
 mod mcp;
