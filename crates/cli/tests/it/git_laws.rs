@@ -54,7 +54,7 @@ struct Walk {
     random: fastrand::Rng,
     /// Claims that were granted and not released: by repository and node.
     claims: BTreeMap<(usize, String), usize>,
-    /// The texts of pinned notes and the reasons of overrides that somebody gave.
+    /// The texts of pinned notes and the reasons of overrides that were given.
     given: BTreeSet<String>,
     log: Vec<String>,
     next: usize,
@@ -288,7 +288,7 @@ impl Walk {
             .collect()
     }
 
-    /// Pins a note, or removes one, whoever pinned it.
+    /// Pins a note, or removes one of any clone.
     fn pin_or_remove_note(&mut self, tree: usize) {
         let pinned = self.pinned_notes(tree);
         if !pinned.is_empty() && self.random.u32(..3) == 0 {
@@ -630,7 +630,7 @@ impl Walk {
     }
 
     /// Law 3 for pinned notes, overrides and verdicts of reviews: what is shown is what is decided,
-    /// and somebody decided it. Returns the decisions in force.
+    /// and a person or an agent decided it. Returns the decisions in force.
     fn check_shared_records(&self, tree: usize) -> BTreeSet<Listed> {
         let listed = self.listed_decisions(tree);
         let texts = |kind: &str| -> Vec<String> {
