@@ -176,9 +176,13 @@ impl LedgerFile {
         let text = std::fs::read_to_string(&self.untold).ok()?;
         let mut lines = text.lines();
         // First and last only: a broken disk can cause hundreds, and a briefing is bounded.
-        let (first, last) = (lines.next()?, text.lines().last()?);
+        let first = lines.next()?;
+        let shown = match lines.next_back() {
+            Some(last) => format!("First: {first}. Last: {last}"),
+            None => first.to_owned(),
+        };
         Some(format!(
-            "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was checked again now; details: tl host doctor",
+            "Throughline: {} could not be made. {shown}. Everything was checked again now; details: tl host doctor",
             count_with_noun(text.lines().count(), "check", "checks")
         ))
     }
