@@ -11,6 +11,9 @@ use hosts::wire::{Salvage, salvage_payload};
 /// A longer payload is parsed as a stream, and its long strings are truncated.
 const MAX_PAYLOAD_BYTES: usize = 16 * 1024 * 1024;
 
+/// The first read. Most payloads fit, and every page of a larger buffer would cost each hook a page fault.
+const FIRST_CHUNK_BYTES: usize = 4 * 1024;
+
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A payload as read.
@@ -37,7 +40,7 @@ static RECEIVED: LazyLock<Mutex<ReceivedInput>> = LazyLock::new(|| {
 
 /// Reads the payload to its end.
 pub(crate) fn read_payload() -> Payload {
-    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut chunk = vec![0; FIRST_CHUNK_BYTES];
     let mut stdin = std::io::stdin().lock();
     loop {
         let read = match stdin.read(&mut chunk) {
@@ -55,6 +58,9 @@ pub(crate) fn read_payload() -> Payload {
                 "its payload has more than {} MiB",
                 MAX_PAYLOAD_BYTES / 1024 / 1024
             ));
+        }
+        if read == chunk.len() {
+            chunk.resize(CHUNK_BYTES, 0);
         }
     }
     with_received(|arrived| {
