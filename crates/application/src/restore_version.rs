@@ -58,7 +58,7 @@ pub fn restore_version(
         let [selector] = rest else {
             let name = words.join(" ");
             return Err(Failure::invalid(
-                "expected one version: -1, the first digits of a hash, or a time",
+                "expected one version: -1, the first digits of a hash, a time, or a backup's name",
             )
             .with_step(format!("tl versions {name}")));
         };

@@ -108,6 +108,8 @@ pub enum VersionSelector {
     HashPrefix(String),
     /// A local time as in a backup's name, or a prefix of one.
     Moment(String),
+    /// The file name of a readable backup.
+    BackupName(String),
     /// A time in milliseconds, as in the JSON output.
     Exact(Timestamp),
 }
@@ -116,7 +118,7 @@ pub enum VersionSelector {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSuchVersion {
     #[error(
-        "`{0}` is not a version: expected `-1`, the first digits of a hash, or a time such as 2026-02-11-14-30-05"
+        "`{0}` is not a version: expected `-1`, the first digits of a hash, a time such as 2026-02-11-14-30-05, or the name of a backup"
     )]
     Unreadable(String),
     #[error("`{node}` has no version `{selector}`; it has {count}")]
@@ -134,7 +136,7 @@ pub enum NoSuchVersion {
 }
 
 impl VersionSelector {
-    /// Parses `-1`, a hash prefix of at least four digits, or a time.
+    /// Parses `-1`, a hash prefix of at least four digits, a time, or the name of a backup.
     ///
     /// # Errors
     /// [`NoSuchVersion::Unreadable`] when the text is none of them.
@@ -169,6 +171,9 @@ impl VersionSelector {
         if text.len() >= 4 && text.chars().all(|c| c.is_ascii_hexdigit()) {
             return Ok(Self::HashPrefix(text.to_ascii_lowercase()));
         }
+        if backup_moment(text).is_some() {
+            return Ok(Self::BackupName(text.to_owned()));
+        }
         Err(NoSuchVersion::Unreadable(text.to_owned()))
     }
 }
@@ -197,49 +202,80 @@ pub fn pick_version<'a>(
         selector: text.to_owned(),
         count: entries.len(),
     };
-    let fitting: Vec<&VersionEntry> = match &selector {
-        VersionSelector::Back(0) => entries.iter().filter(|entry| entry.current).collect(),
-        // Counted without the current one: a restored text is current and old at the same time.
-        VersionSelector::Back(back) => entries
-            .iter()
-            .filter(|entry| !entry.current)
-            .nth(back - 1)
-            .into_iter()
-            .collect(),
-        VersionSelector::HashPrefix(prefix) => entries
-            .iter()
-            .filter(|entry| entry.version.hash.to_string().starts_with(prefix.as_str()))
-            .collect(),
-        VersionSelector::Exact(at) => entries
-            .iter()
-            .filter(|entry| entry.version.at == *at)
-            .collect(),
-        VersionSelector::Moment(moment) => entries
-            .iter()
-            .filter(|entry| {
-                entry
-                    .version
-                    .at
-                    .format_for_file_name()
-                    .starts_with(moment.as_str())
-                    || entry
-                        .backups
-                        .iter()
-                        .any(|path| backup_moment(path).is_some_and(|at| at == *moment))
-            })
-            .collect(),
-    };
+    let fitting = select_entries(entries, &selector);
     match fitting.as_slice() {
         [] => Err(not_found()),
         [one] => Ok(one),
         several => Err(NoSuchVersion::Ambiguous {
             node: node.to_owned(),
             selector: text.to_owned(),
-            found: several
-                .iter()
-                .map(|entry| entry.version.hash.short_hex())
-                .collect(),
+            found: several.iter().map(|entry| describe_entry(entry)).collect(),
         }),
+    }
+}
+
+/// Returns the entries that a selector fits.
+fn select_entries<'a>(
+    entries: &'a [VersionEntry],
+    selector: &VersionSelector,
+) -> Vec<&'a VersionEntry> {
+    let fits = |entry: &VersionEntry| match selector {
+        VersionSelector::Back(0) => entry.current,
+        // Counted below.
+        VersionSelector::Back(_) => !entry.current,
+        VersionSelector::HashPrefix(prefix) => {
+            entry.version.hash.to_string().starts_with(prefix.as_str())
+        }
+        VersionSelector::Exact(at) => entry.version.at == *at,
+        VersionSelector::Moment(moment) => {
+            let at = entry.version.at.format_for_file_name();
+            at.starts_with(moment.as_str())
+                || entry.has_backup(|path| {
+                    backup_moment(path).is_some_and(|at| at.starts_with(moment.as_str()))
+                })
+        }
+        VersionSelector::BackupName(name) => {
+            entry.has_backup(|path| path == name || path.ends_with(&format!("/{name}")))
+        }
+    };
+    // The text that replaced a backed-up one is recorded in the second in which the backup is
+    // written, so the time in a backup's name always fits two versions; the backup is meant.
+    if let VersionSelector::Moment(moment) = selector {
+        let is_named = |path: &str| backup_moment(path).is_some_and(|at| at == *moment);
+        let named: Vec<&VersionEntry> = entries
+            .iter()
+            .filter(|entry| entry.has_backup(is_named))
+            .collect();
+        if !named.is_empty() {
+            return named;
+        }
+    }
+    let mut fitting: Vec<&VersionEntry> = entries.iter().filter(|entry| fits(entry)).collect();
+    if let VersionSelector::Back(back @ 1..) = selector {
+        // Counted without the current one: a restored text is current and old at the same time.
+        return fitting.into_iter().skip(back - 1).take(1).collect();
+    }
+    // Nobody restores the current text or asks how it differs from itself.
+    if fitting.len() > 1 && !matches!(selector, VersionSelector::HashPrefix(_)) {
+        fitting.retain(|entry| !entry.current);
+    }
+    fitting
+}
+
+/// Describes one of several fitting versions, so that the reader can choose: its hash, its time,
+/// the name of its latest backup.
+fn describe_entry(entry: &VersionEntry) -> String {
+    let hash = entry.version.hash.short_hex();
+    let at = entry.version.at.format_for_file_name();
+    match entry.backups.first().and_then(|path| backup_moment(path)) {
+        Some(backup) => format!("{hash} of {at} (backup {backup})"),
+        None => format!("{hash} of {at}"),
+    }
+}
+
+impl VersionEntry {
+    fn has_backup(&self, fits: impl Fn(&str) -> bool) -> bool {
+        self.backups.iter().any(|path| fits(path))
     }
 }
 
@@ -258,4 +294,104 @@ pub fn backup_moment(path: &str) -> Option<String> {
                 .all(|part| part.chars().all(|c| c.is_ascii_digit()))
     })?;
     Some(parts[start..].join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NoSuchVersion, Version, VersionEntry, canonical_hash, pick_version};
+    use crate::ids::{NodeId, OperationId, VersionHash};
+    use crate::time::Timestamp;
+
+    const SECOND: i64 = 1_000;
+
+    /// The moment as a backup's name has it, in the time zone of this machine.
+    fn moment(seconds: i64) -> String {
+        Timestamp::from_millis(seconds * SECOND).format_for_file_name()
+    }
+
+    fn day(seconds: i64) -> String {
+        moment(seconds).chars().take(10).collect()
+    }
+
+    fn entry(text: &str, seconds: i64, backups: &[String], current: bool) -> VersionEntry {
+        VersionEntry {
+            version: Version {
+                node: NodeId(1),
+                hash: VersionHash::of_bytes(text.as_bytes()),
+                canonical: canonical_hash(text),
+                basis: None,
+                operation: OperationId(1),
+                at: Timestamp::from_millis(seconds * SECOND),
+                size: None,
+            },
+            backups: backups
+                .iter()
+                .map(|moment| format!("acts/act-1/backups/strategic-plan-{moment}.md"))
+                .collect(),
+            current,
+        }
+    }
+
+    /// Three versions, each seen in the second in which the one before was backed up.
+    fn overwritten_twice() -> Vec<VersionEntry> {
+        vec![
+            entry("three", 300, &[], true),
+            entry("two", 200, &[moment(300)], false),
+            entry(
+                "one",
+                100,
+                &[moment(200), format!("{}-2", moment(300))],
+                false,
+            ),
+        ]
+    }
+
+    #[track_caller]
+    fn check(entries: &[VersionEntry], selector: &str, expected: &str) {
+        let picked = pick_version("act-1", entries, selector).expect("one version");
+        assert_eq!(
+            picked.version.hash,
+            VersionHash::of_bytes(expected.as_bytes()),
+            "{selector}"
+        );
+    }
+
+    #[test]
+    fn time_in_a_backup_name_picks_the_backed_up_version() {
+        let entries = overwritten_twice();
+        check(&entries, &moment(300), "two");
+        check(&entries, &moment(200), "one");
+        check(&entries, &format!("{}-2", moment(300)), "one");
+        check(&entries, &moment(100), "one");
+        let name = format!("strategic-plan-{}.md", moment(300));
+        check(&entries, &name, "two");
+        check(&entries, &format!("backups/{name}"), "two");
+        check(&entries, &format!("acts/act-1/backups/{name}"), "two");
+    }
+
+    #[test]
+    fn current_version_is_picked_only_if_nothing_else_fits() {
+        let mut entries = overwritten_twice();
+        entries.truncate(2);
+        entries[1].backups.clear();
+        // Both are of the same day.
+        check(&entries, &day(300), "two");
+        check(&entries, &moment(300), "three");
+        check(&entries, "-0", "three");
+    }
+
+    #[test]
+    fn ambiguous_time_lists_times_and_backups() {
+        let entries = overwritten_twice();
+        let error = pick_version("act-1", &entries, &day(300)).expect_err("two fit");
+        let NoSuchVersion::Ambiguous { found, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(found.len(), 2);
+        assert!(
+            found[0].contains(&format!("(backup {})", moment(300))),
+            "{found:?}"
+        );
+        assert!(pick_version("act-1", &entries, "strategic-plan-2020-01-01-00-00-00.md").is_err());
+    }
 }

@@ -17,7 +17,7 @@ use crate::wiring::App;
     after_help = "Examples:\n  tl diff chapter 2             since the version before\n  tl diff chapter-02 3f2a       since the version with that hash\n  tl diff act 1 2026-02-11-14-30-05"
 )]
 pub(crate) struct DiffArgs {
-    /// The node, then the version: `-1`, the first digits of a hash, or a time
+    /// The node, then the version: `-1`, the first digits of a hash, a time, or a backup's name
     #[arg(required = true, num_args = 1..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"], add = node_and_version_completer())]
     words: Vec<String>,
 }

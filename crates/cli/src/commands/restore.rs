@@ -17,10 +17,10 @@ use crate::wiring::App;
 /// The current text is kept as a version and as a readable backup.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl restore chapter 2 -1\n  tl restore act-1 3f2a9c\n  tl restore chapter 2 2026-02-11-14-30-05"
+    after_help = "Examples:\n  tl restore chapter 2 -1\n  tl restore act-1 3f2a9c\n  tl restore chapter 2 2026-02-11-14-30-05       the text in the backup of that name"
 )]
 pub(crate) struct RestoreArgs {
-    /// The node, then the version: `-1`, the first digits of a hash, or a time
+    /// The node, then the version: `-1`, the first digits of a hash, a time, or a backup's name
     #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"], add = node_and_version_completer())]
     words: Vec<String>,
 

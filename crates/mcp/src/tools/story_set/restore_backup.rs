@@ -13,7 +13,7 @@ pub(crate) struct Arguments {
     entity_type: Level,
     /// alias or path
     entity_id: String,
-    /// timestamp, hash prefix, or -1, -2 …
+    /// -1, -2 …, the first digits of a hash, a time, or a backup's name
     version: String,
 }
 
