@@ -19,6 +19,7 @@ use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
+use crate::memory::memory_files::load_alias_groups;
 use crate::observe::{observe_node, with_observed_node_files};
 use crate::precise_cascade::digest_relied_sections;
 use crate::record_policy::resolve_deciding_policy;
@@ -190,7 +191,16 @@ pub(crate) fn collect_warnings(
         level: &parent.level,
         text: &parent_text,
     };
-    let mut found: Vec<String> = check_consistency(profile, child, parent)
+    let mut warnings = check_consistency(profile, child, parent, &[]);
+    // Other names are in the memory, which is read only when a name would be reported: this runs
+    // in a hook.
+    if !warnings.is_empty() {
+        let aliases = load_alias_groups(state)?;
+        if !aliases.is_empty() {
+            warnings = check_consistency(profile, child, parent, &aliases);
+        }
+    }
+    let mut found: Vec<String> = warnings
         .into_iter()
         .map(|warning| warning.message)
         .collect();

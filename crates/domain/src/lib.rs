@@ -24,6 +24,7 @@ pub mod gates;
 pub mod generation;
 pub mod host_event;
 pub mod ids;
+pub mod inflection;
 pub mod memory;
 mod named_enum;
 pub mod needs;

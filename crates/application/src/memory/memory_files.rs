@@ -15,7 +15,7 @@ use domain::memory::{Entry, EntryKind, StoryMemory, entry_file};
 use domain::operation::Verb;
 use domain::ports::{
     FileReadResult, FileStamp, FileStatResult, FolderEntryKind as OnDisk, NewOperation, Snapshot,
-    Transaction,
+    StoreFault, Transaction,
 };
 use domain::secrets::mask_secrets;
 use domain::text::count_with_noun;
@@ -31,6 +31,24 @@ use crate::working_copy::is_state_shared;
 pub(super) const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Number of operations after which the position of the comparison is stored again.
 const MAX_UNSAVED_OPERATIONS: usize = 64;
+
+/// Returns the names of each character and place that has several.
+pub(crate) fn load_alias_groups(state: &dyn Snapshot) -> Result<Vec<Vec<String>>, StoreFault> {
+    let mut groups = Vec::new();
+    for kind in [EntryKind::Character, EntryKind::Location] {
+        for (_, body) in state.records_by_prefix(kind.as_str(), "")? {
+            let (name, aliases) = match Entry::from_value(kind, body) {
+                Ok(Entry::Character(it)) => (it.name, it.aliases),
+                Ok(Entry::Location(it)) => (it.name, it.aliases),
+                _ => continue,
+            };
+            if !aliases.is_empty() {
+                groups.push(std::iter::once(name).chain(aliases).collect());
+            }
+        }
+    }
+    Ok(groups)
+}
 
 /// The known state of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

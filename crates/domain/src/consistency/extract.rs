@@ -66,6 +66,29 @@ impl<'t> ParsedPlan<'t> {
         }
     }
 
+    /// Returns the groups of names that the front matter declares to mean the same:
+    /// `aliases: {Rein: [the doctor]}` or `aliases: [[Rein, the doctor]]`.
+    pub(super) fn alias_groups(&self) -> Vec<Vec<String>> {
+        // Strings alone, as note editors write them, are other names of the file, not of a
+        // character in it.
+        match self.keys.get("aliases") {
+            Some(Value::Object(map)) => map
+                .iter()
+                .map(|(name, others)| {
+                    let mut group = vec![name.clone()];
+                    group.extend(list_strings(others));
+                    group
+                })
+                .collect(),
+            Some(Value::Array(groups)) => groups
+                .iter()
+                .filter(|group| group.is_array())
+                .map(list_strings)
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether the plan has any passage about a facet, even an empty one.
     pub(super) fn mentions_facet(&self, facet: usize) -> bool {
         !self.passages_about(facet).is_empty()
@@ -261,6 +284,19 @@ impl FacetLabel<'_> {
             words.fits_label(self.name)
         }
     }
+}
+
+/// Returns a string, or the strings of a list.
+fn list_strings(value: &Value) -> Vec<String> {
+    let items = match value {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    items
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the labels of a line: one at its start, or one in each part of `POV: Alice | Location:

@@ -6,6 +6,7 @@
 
 mod extract;
 mod item;
+mod known_names;
 mod markdown;
 mod moments;
 mod names;
@@ -15,7 +16,7 @@ mod words;
 
 use crate::profile::{Facet, FacetKind, Profile};
 use extract::ParsedPlan;
-use names::KnownNames;
+use known_names::{AliasGroups, KnownNames};
 use words::FacetWords;
 
 /// Maximum number of names in one message, so that a plan that has nothing in common with its
@@ -42,11 +43,15 @@ pub struct ComparedPlan<'a> {
 }
 
 /// Compares a plan with its parent. Empty if they are consistent.
+///
+/// Each group of `aliases` has the names of one character or place; the groups in the front matter
+/// of both plans are added to them.
 #[must_use]
 pub fn check_consistency(
     profile: &Profile,
     child: ComparedPlan<'_>,
     parent: ComparedPlan<'_>,
+    aliases: &[Vec<String>],
 ) -> Vec<ConsistencyWarning> {
     let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
     let child_document = ParsedPlan::parse(&words, child.text);
@@ -57,6 +62,13 @@ pub fn check_consistency(
         facet.levels.is_empty() || facet.levels.iter().any(|level| level == child.level)
     };
 
+    let aliases = AliasGroups::new(
+        aliases
+            .iter()
+            .cloned()
+            .chain(child_document.alias_groups())
+            .chain(parent_document.alias_groups()),
+    );
     let mut warnings = Vec::new();
     for (index, facet) in profile
         .facets
@@ -68,8 +80,8 @@ pub fn check_consistency(
             FacetKind::Names => check_names(
                 facet,
                 index,
-                &child_document,
-                &parent_document,
+                (&child_document, &parent_document),
+                &aliases,
                 parent.alias,
             ),
             FacetKind::Timeline => check_timeline(
@@ -102,8 +114,8 @@ pub fn list_facet_names(profile: &Profile, facet: &str, text: &str) -> Vec<Strin
 fn check_names(
     facet: &Facet,
     index: usize,
-    child: &ParsedPlan<'_>,
-    parent: &ParsedPlan<'_>,
+    (child, parent): (&ParsedPlan<'_>, &ParsedPlan<'_>),
+    aliases: &AliasGroups,
     alias: &str,
 ) -> Option<ConsistencyWarning> {
     // A parent without a passage about the facet has nothing to compare with.
@@ -113,9 +125,15 @@ fn check_names(
     // The parent's whole text counts as known: a character it mentions in prose is no surprise,
     // even if its list omits it.
     let known = KnownNames::new(&names::collect_names(parent, index), parent.text);
+    let is_known = |name: &String| {
+        known.contains_name(name)
+            || aliases
+                .other_names_of(name)
+                .any(|other| known.contains_name(other))
+    };
     let unknown: Vec<String> = names::collect_names(child, index)
         .into_iter()
-        .filter(|name| !known.contains_name(name))
+        .filter(|name| !is_known(name))
         .collect();
     if unknown.is_empty() {
         return None;

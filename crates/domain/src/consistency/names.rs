@@ -1,4 +1,4 @@
-//! Names that a plan lists under a facet, and whether its parent knows them.
+//! Names that a plan lists under a facet.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::extract::{ParsedPlan, Passage, parse_labels};
 use super::item::{Form, names_in, names_in_paragraph, names_in_value};
 use super::markdown::{Block, Table};
-use super::words::{fold_label, fold_text, is_combining, is_listed, mentions_name};
+use super::words::{fold_label, fold_text, is_listed};
 
 /// Keys and headers of a name column; folded.
 const NAME_WORDS: &str =
@@ -38,54 +38,6 @@ pub(super) fn collect_names(document: &ParsedPlan<'_>, facet: usize) -> Vec<Stri
     // text again.
     found.sort_by_cached_key(|name| document.text.find(name.as_str()).unwrap_or(usize::MAX));
     found
-}
-
-/// What a parent knows under a facet.
-pub(super) struct KnownNames {
-    names: HashSet<String>,
-    words: Vec<HashSet<String>>,
-    text: String,
-}
-
-impl KnownNames {
-    pub(super) fn new(names: &[String], text: &str) -> Self {
-        let names: HashSet<String> = names.iter().map(|name| fold_text(name)).collect();
-        let words = names
-            .iter()
-            .map(|name| split_name_words(name))
-            .filter(|words| !words.is_empty())
-            .collect();
-        Self {
-            names,
-            words,
-            text: fold_text(text),
-        }
-    }
-
-    /// Whether a name is one of the parent's, a part or a longer form of one, or mentioned anywhere
-    /// in its text.
-    pub(super) fn contains_name(&self, name: &str) -> bool {
-        let folded = fold_text(name);
-        // Sets of words, so that `Rein, Anna` and `Dr. Anna Rein` are the same person in any order.
-        let own = split_name_words(&folded);
-        self.names.contains(&folded)
-            || (!own.is_empty()
-                && self
-                    .words
-                    .iter()
-                    .any(|words| own.is_subset(words) || words.is_subset(&own)))
-            || mentions_name(&self.text, &folded)
-    }
-}
-
-/// Splits a folded name into words; hyphens and apostrophes are part of a word.
-fn split_name_words(folded: &str) -> HashSet<String> {
-    let is_inside = |c: char| c.is_alphanumeric() || is_combining(c) || matches!(c, '-' | '\'');
-    folded
-        .split(|c| !is_inside(c))
-        .filter(|word| word.contains(char::is_alphanumeric))
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Reads the names of one facet of a document.

@@ -124,6 +124,8 @@ entry! {
     /// A character of the story.
     Character {
         name: String,
+        /// Other names, by which plans may call them.
+        aliases: Vec<String>,
         role: String,
         traits: Vec<String>,
         goals: Vec<String>,
@@ -138,7 +140,14 @@ entry! {
 
 entry! {
     /// A place of the story.
-    Location { name: String, atmosphere: String, features: Vec<String>, created_tick: u64 }
+    Location {
+        name: String,
+        /// Other names, by which plans may call it.
+        aliases: Vec<String>,
+        atmosphere: String,
+        features: Vec<String>,
+        created_tick: u64,
+    }
 }
 
 entry! {

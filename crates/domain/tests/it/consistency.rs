@@ -23,6 +23,7 @@ fn warnings(parent: &str, child: &str) -> Vec<ConsistencyWarning> {
             level: "act",
             text: parent,
         },
+        &[],
     )
 }
 
@@ -780,7 +781,7 @@ fn a_facet_is_checked_on_its_levels_only() {
         level: "act",
         text: PARENT,
     };
-    let messages: Vec<String> = consistency::check_consistency(&story, child, parent)
+    let messages: Vec<String> = consistency::check_consistency(&story, child, parent, &[])
         .into_iter()
         .map(|found| found.message)
         .collect();
@@ -791,7 +792,7 @@ fn a_facet_is_checked_on_its_levels_only() {
     {
         let other = profile::built_in_profile(name).unwrap();
         assert_eq!(
-            consistency::check_consistency(&other, child, parent),
+            consistency::check_consistency(&other, child, parent, &[]),
             [],
             "{name}"
         );

@@ -12,6 +12,7 @@ mod consistency;
 mod detection;
 mod duplicate_ids;
 mod gates;
+mod inflected_names;
 mod laws;
 mod names;
 mod needs;
