@@ -12,7 +12,7 @@ use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{
     Clock, CommandRunner, Coordination, DecisionFolder, Git, NewOperation, NoCommands,
-    NoRepository, NoSignatures, PlanFiles, SignatureTool, Store, StoreCoordination,
+    NoRepository, NoSignatures, PlanFiles, SearchIndex, SignatureTool, Store, StoreCoordination,
 };
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
@@ -41,6 +41,8 @@ pub struct Context<'a> {
     pub signatures: &'a dyn SignatureTool,
     /// What the worktrees of the repository share, or [`StoreCoordination`].
     pub coordination: &'a dyn Coordination,
+    /// The search index of this working copy; without one, a search indexes everything for itself.
+    pub search_index: Option<&'a dyn SearchIndex>,
     /// Runs the commands of evidence, where this edge permits it.
     pub commands: &'a dyn CommandRunner,
     /// The acting session: the host's id of it, or the terminal's own name.
@@ -167,6 +169,7 @@ impl<'a> Context<'a> {
             decisions: None,
             signatures: &NoSignatures,
             coordination: &StoreCoordination,
+            search_index: None,
             commands: &NoCommands,
             session,
             waiting_policy: Vec::new(),
@@ -261,6 +264,15 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Sets the search index of this working copy.
+    #[must_use]
+    pub fn with_search_index(self, index: &'a dyn SearchIndex) -> Self {
+        Self {
+            search_index: Some(index),
+            ..self
+        }
+    }
+
     /// Permits running the commands of evidence.
     #[must_use]
     pub fn with_commands(self, commands: &'a dyn CommandRunner) -> Self {
@@ -291,6 +303,7 @@ impl<'a> Context<'a> {
             decisions: self.decisions,
             signatures: self.signatures,
             coordination: self.coordination,
+            search_index: self.search_index,
             commands: self.commands,
             session: self.session.clone(),
             noticed: RefCell::default(),

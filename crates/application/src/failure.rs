@@ -11,6 +11,7 @@ use domain::node::Status;
 use domain::node_reference::Unresolved;
 use domain::ports::{FileFault, StoreFault};
 use domain::revalidation::KeepRefused;
+use domain::search::documents::InvalidQuery;
 use domain::stamp::NotAStamp;
 use domain::token::TokenRefused;
 use domain::trail::MapRefused;
@@ -339,6 +340,13 @@ impl From<KeepRefused> for Failure {
                 Self::refused(error.to_string()).with_step(step)
             }
         }
+    }
+}
+
+impl From<InvalidQuery> for Failure {
+    fn from(invalid: InvalidQuery) -> Self {
+        Self::invalid(invalid.to_string())
+            .with_step("tl search WORDS   # kind:, status: and under: narrow it down")
     }
 }
 

@@ -78,6 +78,7 @@ pub mod repair_state;
 pub mod restore_version;
 pub mod revalidate;
 pub mod reviews;
+pub mod search;
 pub mod send_operations;
 pub mod sessions;
 pub mod set_progress;

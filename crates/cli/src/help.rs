@@ -42,10 +42,10 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     HelpSection {
         title: "Work",
         common: &[
-            "next", "focus", "claim", "ticket", "evidence", "note", "trail",
+            "next", "focus", "claim", "ticket", "note", "search", "trail",
         ],
         rare: &[
-            "where", "release", "overlap", "renumber", "progress", "brief",
+            "evidence", "where", "release", "overlap", "renumber", "progress", "brief",
         ],
     },
     HelpSection {

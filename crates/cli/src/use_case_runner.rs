@@ -15,7 +15,8 @@ use domain::ports::{DecisionFolder, HistoryState, Recovery, Snapshot, Store, Sto
 use domain::settings::Storage;
 use domain::trust_policy::PolicyChange;
 use store::{
-    DiskFiles, DiskGit, ProcessRunner, RepositoryCoordination, SshSignatures, SystemClock,
+    DiskFiles, DiskGit, ProcessRunner, RepositoryCoordination, SearchFile, SshSignatures,
+    SystemClock,
 };
 
 use crate::caller::Caller;
@@ -194,6 +195,8 @@ impl UseCaseRunner<'_> {
         let decisions = self.project.open_decisions(&git);
         let signatures = SshSignatures::new(&self.project.root, settings::signing_environment());
         let coordination = RepositoryCoordination::open(&git);
+        // Opened by the first search only.
+        let search_index = SearchFile::new(&self.project.layout.search_index);
         let mut ctx = Context::new(
             store,
             self.files,
@@ -219,6 +222,10 @@ impl UseCaseRunner<'_> {
             Storage::Sqlite | Storage::Json
         ) {
             ctx = ctx.with_coordination(&coordination);
+        }
+        // Not where SQLite cannot work; a search then indexes everything in memory.
+        if self.project.settings.storage != Storage::Json {
+            ctx = ctx.with_search_index(&search_index);
         }
         if let Some(commands) = self.commands {
             ctx = ctx.with_commands(commands);

@@ -5,6 +5,11 @@
 //! of a phrase matches as a prefix. Engines index exactly these words, so that all return the same
 //! result. There is no stemming and there are no stop words: both depend on the language.
 
+pub mod documents;
+pub mod expansion;
+pub mod memory_index;
+pub mod snippet;
+
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -60,7 +65,7 @@ pub fn split_words(text: &str) -> Vec<String> {
         if is_unspaced_script(c) {
             found.extend(take_word(&mut word));
             found.push(c.to_string());
-        } else if c.is_alphanumeric() || is_combining_mark(c) {
+        } else if is_word_char(c) {
             word.push(c);
         } else {
             found.extend(take_word(&mut word));
@@ -83,6 +88,11 @@ fn is_unspaced_script(c: char) -> bool {
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
+/// Whether a character of a script with spaces is part of a word.
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || is_combining_mark(c)
+}
+
 /// Whether a character is a combining mark, which belongs to the letter before it.
 fn is_combining_mark(c: char) -> bool {
     // `char::is_alphanumeric` is false for signs such as the Devanagari virama, at which Hindi
@@ -96,6 +106,8 @@ fn is_combining_mark(c: char) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchQuery {
     pub phrases: Vec<Vec<String>>,
+    /// Indices of phrases in quotation marks, whose last word is no prefix.
+    pub quoted: Vec<usize>,
 }
 
 /// Maximum number of phrases in a query; the rest is ignored.
@@ -105,19 +117,30 @@ impl SearchQuery {
     /// Parses a query; whitespace separates phrases.
     #[must_use]
     pub fn parse_query(text: &str) -> Self {
-        let mut phrases: Vec<Vec<String>> = Vec::new();
-        for phrase in text
-            .split_whitespace()
-            .map(split_words)
-            .filter(|phrase| !phrase.is_empty())
+        let mut query = Self::default();
+        text.split_whitespace()
+            .for_each(|phrase| query.push_phrase(phrase));
+        query
+    }
+
+    /// Adds a phrase; one without words is ignored.
+    pub fn push_phrase(&mut self, text: &str) {
+        let phrase = split_words(text);
+        // A repeated phrase would count twice in the score, and a pasted page would make the
+        // search slow.
+        if !phrase.is_empty() && !self.phrases.contains(&phrase) && self.phrases.len() < MAX_PHRASES
         {
-            // A repeated phrase would count twice in the score, and a pasted page would make the
-            // search slow.
-            if !phrases.contains(&phrase) && phrases.len() < MAX_PHRASES {
-                phrases.push(phrase);
-            }
+            self.phrases.push(phrase);
         }
-        Self { phrases }
+    }
+
+    /// Adds a phrase whose last word is complete.
+    pub fn push_quoted(&mut self, text: &str) {
+        let place = self.phrases.len();
+        self.push_phrase(text);
+        if self.phrases.len() > place {
+            self.quoted.push(place);
+        }
     }
 
     /// Whether the query has no phrases.
@@ -209,10 +232,7 @@ pub fn rank_in_corpus(
         .iter()
         .map(|counts| {
             let with = counts.iter().filter(|count| **count > 0).count() as f64;
-            let rarity = ((all - with + 0.5) / (with + 0.5)).ln();
-            // A word in more than half of the texts would get a negative weight and push its texts
-            // down; FTS5 clamps to the same small value.
-            if rarity <= 0.0 { 1e-6 } else { rarity }
+            word_rarity(all, with)
         })
         .collect();
     let mut scores: HashMap<usize, f64> = HashMap::new();
@@ -252,6 +272,14 @@ pub fn rank_in_corpus(
     }
     found.sort_by(|a, b| scores[b].total_cmp(&scores[a]).then(a.cmp(b)));
     found
+}
+
+/// Returns the weight of a word that `with` of `all` texts have (inverse document frequency).
+fn word_rarity(all: f64, with: f64) -> f64 {
+    let rarity = ((all - with + 0.5) / (with + 0.5)).ln();
+    // A word in more than half of the texts would get a negative weight and push its texts down;
+    // FTS5 clamps to the same small value.
+    if rarity <= 0.0 { 1e-6 } else { rarity }
 }
 
 /// The constant `k` of reciprocal rank fusion; 60 is the value of the original paper.

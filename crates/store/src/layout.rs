@@ -25,6 +25,8 @@ pub struct Layout {
     pub notes: PathBuf,
     /// Embedding vectors of memory entries: a cache, regenerated when missing.
     pub vectors: PathBuf,
+    /// Search index: a cache, regenerated when missing.
+    pub search_index: PathBuf,
     /// Quarantine folder for damaged or replaced state.
     pub damaged: PathBuf,
     pub log: PathBuf,
@@ -75,6 +77,7 @@ impl Layout {
             lock: home.join("lock"),
             notes: home.join("notes.json"),
             vectors: home.join("vectors.bin"),
+            search_index: home.join("search.db"),
             damaged: home.join("damaged"),
             log: root.join(&settings.log_file),
             shared: settings.database_url.is_set().then(|| SharedProject {

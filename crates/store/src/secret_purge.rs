@@ -22,6 +22,7 @@ use crate::journal::{Journal, chain_start_hash};
 use crate::json::{JsonStore, acquire_write_lock};
 use crate::layout::Layout;
 use crate::recovery::{acquire_rebuild_lock, database_file_paths};
+use crate::search_index::remove_search_file;
 use crate::secret_files::{clean_file, count_secrets, list_own_files, mask_history};
 use crate::sqlite::SqliteStore;
 use crate::store_dump::{StoreDump, dump_journal, dump_store};
@@ -161,6 +162,8 @@ pub fn purge_secrets(
             source: fault.into(),
         })?;
     }
+    // Words of the purged texts; the next search makes it again.
+    remove_search_file(&layout.search_index)?;
     for (path, kind) in list_own_files(layout, &cargo.recorded) {
         // Files without secrets keep their time stamps.
         if count_secrets(&path, kind, layout).is_empty() {

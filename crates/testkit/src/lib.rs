@@ -5,6 +5,7 @@ mod fake_ports;
 mod hooks;
 mod postgres;
 mod program;
+pub mod search_story;
 mod store_story;
 mod tree_fixture;
 

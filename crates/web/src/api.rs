@@ -8,6 +8,7 @@ use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, MemoryView, show_memory};
 use application::node_page::{NodePage, load_node_page};
 use application::reviews::ReviewView;
+use application::search::{SearchOutcome, SearchRequest, search_project};
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
 use application::show_now::{NowView, show_now};
 use application::show_ticks::{TicksView, show_ticks};
@@ -45,6 +46,7 @@ pub(crate) fn router() -> Router<Dashboard> {
         .route("/api/ticks", get(ticks))
         .route("/api/gates", get(gates))
         .route("/api/memory", get(memory))
+        .route("/api/search", get(search))
         .route("/api/live", get(live::stream))
         // JSON for unknown paths, too: the fallback is a page.
         .route("/api/{*path}", get(nowhere))
@@ -231,6 +233,43 @@ async fn ticks(
     Ok(Json(
         dashboard
             .ask(move |ctx| show_ticks(ctx, asked.clamped_limit()))
+            .await?,
+    ))
+}
+
+/// Query of the search page: words and filters.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct SearchText {
+    pub(crate) text: String,
+    pub(crate) limit: Option<usize>,
+}
+
+/// Searches the whole project.
+pub(crate) fn search_everywhere(
+    ctx: &Context<'_>,
+    asked: &SearchText,
+) -> Result<SearchOutcome, Failure> {
+    // The page before anything was typed.
+    if asked.text.trim().is_empty() {
+        return Ok(SearchOutcome::default());
+    }
+    search_project(
+        ctx,
+        &SearchRequest {
+            query: asked.text.clone(),
+            limit: asked.limit.unwrap_or(20).clamp(1, MAX_SEARCH_RESULTS),
+        },
+    )
+}
+
+async fn search(
+    State(dashboard): State<Dashboard>,
+    Query(asked): Query<SearchText>,
+) -> Answer<SearchOutcome> {
+    Ok(Json(
+        dashboard
+            .ask(move |ctx| search_everywhere(ctx, &asked))
             .await?,
     ))
 }

@@ -137,6 +137,7 @@ impl Dashboard {
             .route("/prose/{*path}", get(pages::prose::prose_page))
             .route("/gates", get(pages::gates::gates_page))
             .route("/memory", get(pages::memory::memory_page))
+            .route("/search", get(pages::search::search_page))
             .route("/assets/{name}", get(assets::serve_asset))
             .fallback(pages::page_not_found);
         // Read-only is a property of the routes: a handler that forgot to check cannot exist.

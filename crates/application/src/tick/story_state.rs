@@ -20,7 +20,7 @@ use crate::memory::memory_files;
 const MAX_PROMPT_TICKS: u64 = 8;
 const UNTITLED_NOVEL: &str = "Untitled";
 /// Maximum size of a prose file.
-const MAX_PROSE_BYTES: u64 = 4 * 1024 * 1024;
+pub(crate) const MAX_PROSE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The story's state.
 pub(crate) struct StoryState {
@@ -125,8 +125,16 @@ fn prose_pattern<'p>(ctx: &Context<'p>, node: &Node) -> Option<&'p FilePattern> 
 
 /// Returns the path of a node's prose: below the folder of its parent's plan.
 pub(crate) fn prose_path(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
-    let above = tree
-        .parent_of(node)
+    prose_path_below(ctx, tree.parent_of(node), node)
+}
+
+/// Returns the path of a node's prose, given its parent.
+pub(crate) fn prose_path_below(
+    ctx: &Context<'_>,
+    parent: Option<&Node>,
+    node: &Node,
+) -> Option<String> {
+    let above = parent
         .and_then(|parent| parent.path.as_deref())
         .map_or("", parent_folder);
     prose_pattern(ctx, node).map(|pattern| pattern.file_for(above, &node.alias))

@@ -31,6 +31,7 @@ mod presence;
 mod prompts;
 mod races;
 mod reviews;
+mod search;
 mod shared_state;
 mod tick;
 mod tickets;

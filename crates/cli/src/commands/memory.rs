@@ -106,6 +106,10 @@ impl MemoryArgs {
                     app.ui.print_json(&found);
                 } else if found.is_empty() {
                     app.ui.print_message("no entry matches");
+                    app.ui.print_next_step(format_args!(
+                        "tl search {}   # plans, prose and the log too",
+                        query.join(" ")
+                    ));
                 } else {
                     found.iter().for_each(|entry| print_entry_line(app, entry));
                 }

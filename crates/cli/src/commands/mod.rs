@@ -66,6 +66,7 @@ mod revalidate;
 mod review;
 mod scan;
 mod scenario;
+mod search;
 mod secret;
 mod serve;
 mod session;
@@ -198,6 +199,7 @@ commands! {
         Ticket "ticket" => ticket::TicketArgs,
         Evidence "evidence" => evidence::EvidenceArgs,
         Note "note" => note::NoteArgs,
+        Search "search" => search::SearchArgs,
         Where "where" => where_am_i::WhereArgs,
         Release "release" => release::ReleaseArgs,
         Overlap "overlap" => overlap::OverlapArgs,

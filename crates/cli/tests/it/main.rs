@@ -106,6 +106,7 @@ mod revalidate;
 mod review;
 mod scan;
 mod scenario;
+mod search;
 mod secret;
 mod serve;
 mod session;
@@ -167,6 +168,7 @@ const COMMANDS: &[&str] = &[
     "ticket scenario",
     "evidence",
     "note",
+    "search",
     "where",
     "release",
     "overlap",

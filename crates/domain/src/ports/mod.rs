@@ -10,6 +10,7 @@ mod git;
 mod offline_conflicts;
 mod plan_files;
 mod repository_changes;
+mod search_index;
 mod signature_tool;
 mod snapshot;
 mod store;
@@ -32,6 +33,7 @@ pub use plan_files::{
     FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
 pub use repository_changes::RepositoryChanges;
+pub use search_index::SearchIndex;
 pub use signature_tool::{NoSignatures, SignatureTool, SigningFault};
 pub use snapshot::{ChildName, NodeReader, OperationReader, RecordReader, Snapshot, VersionReader};
 pub use store::{

@@ -35,7 +35,7 @@ fn bytes(surface: &Surface, with_output: bool) -> usize {
 fn the_list_of_a_story_project_stays_small() {
     let surface = surface(&World::story());
     let (without, with) = (bytes(&surface, false), bytes(&surface, true));
-    assert!(without < 7_100, "{without} bytes without output schemas");
+    assert!(without < 7_700, "{without} bytes without output schemas");
     assert!(with < 14_000, "{with} bytes with them");
 }
 
@@ -53,6 +53,7 @@ fn the_tools_are_those_of_the_design_in_constant_order() {
             "where",
             "next",
             "brief",
+            "search",
             "why",
             "wait",
             "get_entity_state",
@@ -131,7 +132,7 @@ fn sets_and_reading_only_can_be_chosen() {
             .map(|tool| tool.name)
             .collect()
     };
-    assert_eq!(names(Some(&["core".to_owned()]), false).len(), 5);
+    assert_eq!(names(Some(&["core".to_owned()]), false).len(), 6);
     assert!(!names(None, true).contains(&"approve_entity"));
     assert!(names(None, true).contains(&"get_entity_state"));
     let wrong = Surface::new(world.clone(), Some(&["stories".to_owned()]), false)

@@ -8,7 +8,7 @@ pub(crate) mod access;
 pub(crate) mod checksums;
 mod nodes;
 pub(crate) mod operations;
-mod records;
+pub(crate) mod records;
 pub(crate) mod rows;
 pub(crate) mod sql;
 pub(crate) mod store_row;

@@ -91,7 +91,7 @@ impl TableView<'_> {
 /// Returns the first text after all that begin with `prefix`; `None` if there is no such text.
 ///
 /// Both databases compare keys by their bytes, which is the order of code points.
-fn prefix_end(prefix: &str) -> Option<String> {
+pub(crate) fn prefix_end(prefix: &str) -> Option<String> {
     let mut end = prefix.to_owned();
     while let Some(last) = end.pop() {
         // A range of characters leaves out the surrogates, which are none.

@@ -17,6 +17,7 @@ mod plan_files;
 mod postgres;
 mod remote;
 mod schema;
+mod search;
 
 use std::path::Path;
 

@@ -7,6 +7,7 @@ pub(crate) mod node;
 pub(crate) mod now;
 pub(crate) mod prose;
 pub(crate) mod reviews;
+pub(crate) mod search;
 pub(crate) mod ticks;
 pub(crate) mod timeline;
 pub(crate) mod tree;
@@ -30,6 +31,7 @@ pub(crate) enum NavigationEntry {
     Ticks,
     Gates,
     Memory,
+    Search,
     Elsewhere,
 }
 
@@ -41,6 +43,7 @@ const NAVIGATION: &[(NavigationEntry, &str, &str)] = &[
     (NavigationEntry::Ticks, "/ticks", "Ticks"),
     (NavigationEntry::Gates, "/gates", "Gates"),
     (NavigationEntry::Memory, "/memory", "Memory"),
+    (NavigationEntry::Search, "/search", "Search"),
 ];
 
 /// Renders a page with its frame around the content.

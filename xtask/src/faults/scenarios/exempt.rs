@@ -67,6 +67,10 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("review-escalated", READS),
     ("review-status", READS),
     (
+        "search",
+        "reads; the index it updates is a cache, made again when it is damaged",
+    ),
+    (
         "serve",
         "runs until Ctrl-C; its calls are those of `tl mcp`, and its forms the use cases of the commands",
     ),

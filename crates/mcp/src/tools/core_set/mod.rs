@@ -2,6 +2,7 @@
 
 mod brief;
 mod next;
+mod search;
 mod wait;
 mod where_tool;
 
@@ -27,6 +28,11 @@ pub(super) fn list_tools() -> Vec<Tool> {
             "brief",
             "Use at the start of a session or after losing context: one short text about where the plans stand.",
             brief::run,
+        ),
+        Hints::READS.define_tool(
+            "search",
+            "Use to find where something is said: plans, prose, comments, notes, memory, the log; ranked, with file, line and snippet.",
+            search::run,
         ),
         // No level: an ambiguous alias is refused with the paths to choose from.
         Hints::READS.define_tool(

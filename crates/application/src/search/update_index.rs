@@ -1,0 +1,412 @@
+//! Brings the search index up to date with the state and the prose files.
+//!
+//! Normally only what the operations since the last search changed is indexed. Everything is compared
+//! after a move or a rename, with another history, or on a shared state, where a working copy's own
+//! texts are in no operation.
+
+use std::collections::{BTreeSet, HashMap};
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId};
+use domain::ports::{FileStatResult, SearchIndex, Snapshot};
+use domain::record::RecordKey;
+use domain::search::documents::{DocumentKey, DocumentKind, SearchDocument};
+use domain::tree::Tree;
+use serde::{Deserialize, Serialize};
+
+use super::document_sources::{
+    PlanSource, node_document, operation_source, prose_mark, read_prose_document, record_document,
+    record_source, searched_record_kinds,
+};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::load_plan_tree;
+use crate::working_copy::is_state_shared;
+
+/// Maximum number of operations whose changes are indexed one by one.
+const MAX_REPLAYED_OPERATIONS: u64 = 256;
+/// Number of documents written in one transaction of the index.
+const BATCH_DOCUMENTS: usize = 512;
+/// Operations read at once.
+const OPERATIONS_PER_PAGE: usize = 1_000;
+/// Maximum number of prose folders that one search compares with the index. A book with more
+/// chapters is compared in turn, so that the time of a search does not grow with it.
+const MAX_PROSE_FOLDERS: usize = 128;
+
+/// The state up to which an index is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct IndexPosition {
+    store: String,
+    head: OperationId,
+    /// Hash of the head in the chain: the number alone would match another history.
+    hash: String,
+    /// The last prose folder that was compared.
+    #[serde(default)]
+    prose_folder: String,
+}
+
+/// What the operations since the last search changed.
+#[derive(Debug, Default)]
+struct ChangedSources {
+    nodes: BTreeSet<NodeId>,
+    records: BTreeSet<RecordKey>,
+}
+
+/// Changes of an index, written in batches.
+struct IndexWriter<'i> {
+    index: &'i dyn SearchIndex,
+    changed: Vec<SearchDocument>,
+    removed: Vec<DocumentKey>,
+    is_written: bool,
+}
+
+impl IndexWriter<'_> {
+    fn push_document(&mut self, document: SearchDocument) -> Result<(), Failure> {
+        self.changed.push(document);
+        if self.changed.len() >= BATCH_DOCUMENTS {
+            // Without a position: an interrupted update is made up by comparing everything.
+            self.write_batch(None)?;
+        }
+        Ok(())
+    }
+
+    fn write_batch(&mut self, position: Option<&IndexPosition>) -> Result<(), Failure> {
+        let text = position.map(|position| serde_json::to_string(position).unwrap_or_default());
+        self.index
+            .update_documents(&self.changed, &self.removed, text.as_deref())?;
+        self.changed.clear();
+        self.removed.clear();
+        self.is_written = true;
+        Ok(())
+    }
+
+    /// Writes the rest, if there is any or if the position changed.
+    fn finish_update(
+        &mut self,
+        known: Option<&IndexPosition>,
+        now: &IndexPosition,
+    ) -> Result<(), Failure> {
+        let is_current = known == Some(now) && !self.is_written;
+        if is_current && self.changed.is_empty() && self.removed.is_empty() {
+            return Ok(());
+        }
+        self.write_batch(Some(now))
+    }
+}
+
+/// Brings the index up to date.
+pub(super) fn update_index(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    index: &dyn SearchIndex,
+) -> Result<(), Failure> {
+    let known: Option<IndexPosition> = index
+        .load_position()?
+        .and_then(|text| serde_json::from_str(&text).ok());
+    let mut now = load_state_position(state)?;
+    let mut writer = IndexWriter {
+        index,
+        changed: Vec::new(),
+        removed: Vec::new(),
+        is_written: false,
+    };
+    // Operations are never changed, so those before a known position stay.
+    let indexed = match &known {
+        Some(known) if continues_history(state, known)? => Some(known.head),
+        _ => None,
+    };
+    let is_shared = is_state_shared(ctx, state)?;
+    let changed = match indexed {
+        Some(indexed) if !is_shared => load_changes(state, indexed, now.head)?,
+        _ => None,
+    };
+    match &changed {
+        Some(changed) => index_changes(ctx, state, changed, &mut writer)?,
+        None => compare_everything(ctx, state, indexed.is_some(), &mut writer)?,
+    }
+    index_operations(state, indexed.unwrap_or(OperationId(0)), &mut writer)?;
+    // Prose belongs to plans that are in the index, so these are written first.
+    if !writer.changed.is_empty() || !writer.removed.is_empty() {
+        writer.write_batch(None)?;
+    }
+    now.prose_folder = index_prose(
+        ctx,
+        known.as_ref().map_or("", |known| &known.prose_folder),
+        changed.is_none(),
+        &mut writer,
+    )?;
+    writer.finish_update(known.as_ref(), &now)
+}
+
+fn load_state_position(state: &dyn Snapshot) -> Result<IndexPosition, Failure> {
+    let head = state.last_operation_id()?;
+    Ok(IndexPosition {
+        store: state.store_id()?.to_string(),
+        head,
+        hash: chain_hash(state, head)?,
+        prose_folder: String::new(),
+    })
+}
+
+fn chain_hash(state: &dyn Snapshot, operation: OperationId) -> Result<String, Failure> {
+    Ok(state
+        .chain_hash(operation)?
+        .map(|hash| hash.to_string())
+        .unwrap_or_default())
+}
+
+/// Whether the state continues the history the index was made from.
+fn continues_history(state: &dyn Snapshot, known: &IndexPosition) -> Result<bool, Failure> {
+    Ok(known.store == state.store_id()?.to_string()
+        && known.head <= state.last_operation_id()?
+        && known.hash == chain_hash(state, known.head)?)
+}
+
+/// Returns what the operations after `indexed` changed; `None` if everything has to be compared.
+fn load_changes(
+    state: &dyn Snapshot,
+    indexed: OperationId,
+    head: OperationId,
+) -> Result<Option<ChangedSources>, Failure> {
+    let mut changed = ChangedSources::default();
+    let count = head.0.saturating_sub(indexed.0);
+    if count > MAX_REPLAYED_OPERATIONS {
+        return Ok(None);
+    }
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    if count == 0 {
+        return Ok(Some(changed));
+    }
+    for operation in state.load_operations(None, count)? {
+        for fact in operation.facts {
+            match fact {
+                Fact::NodeAdded { node } | Fact::NodeRemoved { node } => {
+                    changed.nodes.insert(node.id);
+                }
+                Fact::ContentChanged { node, .. } | Fact::DescriptionChanged { node, .. } => {
+                    changed.nodes.insert(node);
+                }
+                // The prose of every plan below has another path.
+                Fact::NodeMoved { .. } | Fact::NodeRenamed { .. } => return Ok(None),
+                Fact::RecordChanged { record, .. } => {
+                    if record_document(&record).is_some() {
+                        changed.records.insert(record);
+                    }
+                }
+                Fact::ApprovalChanged { .. }
+                | Fact::CondemnationChanged { .. }
+                | Fact::ProgressChanged { .. }
+                | Fact::StandingsChanged { .. }
+                | Fact::BackupWritten { .. }
+                | Fact::UndoneChanged { .. } => {}
+            }
+        }
+    }
+    Ok(Some(changed))
+}
+
+fn index_changes(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    changed: &ChangedSources,
+    writer: &mut IndexWriter<'_>,
+) -> Result<(), Failure> {
+    for id in &changed.nodes {
+        let node = state.load_node(*id)?;
+        let document = match &node {
+            Some(node) => {
+                let parent = node
+                    .parent
+                    .map(|parent| state.load_node(parent))
+                    .transpose()?;
+                match PlanSource::new(ctx, node, parent.flatten().as_ref()) {
+                    Some(source) => source.load_document(state)?,
+                    None => None,
+                }
+            }
+            None => None,
+        };
+        match document {
+            Some(document) => writer.push_document(document)?,
+            None => writer.removed.push(node_document(DocumentKind::Plan, *id)),
+        }
+        if node.is_none() {
+            writer.removed.push(node_document(DocumentKind::Prose, *id));
+        }
+    }
+    for record in &changed.records {
+        let body = state.record_body(&record.kind, &record.key)?;
+        match body.and_then(|body| record_source(record, &body)) {
+            Some(document) => writer.push_document(document)?,
+            None => writer.removed.extend(record_document(record)),
+        }
+    }
+    Ok(())
+}
+
+/// Compares every document with its source.
+fn compare_everything(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    keeps_log: bool,
+    writer: &mut IndexWriter<'_>,
+) -> Result<(), Failure> {
+    let mut kinds = vec![
+        DocumentKind::Plan,
+        DocumentKind::Comment,
+        DocumentKind::Note,
+        DocumentKind::Memory,
+    ];
+    if !keeps_log {
+        kinds.push(DocumentKind::Log);
+    }
+    let mut indexed: HashMap<DocumentKey, String> = writer
+        .index
+        .list_documents(&kinds)?
+        .into_iter()
+        .map(|document| (document.id, document.mark))
+        .collect();
+    let tree = load_plan_tree(state)?;
+    for node in tree.nodes() {
+        let Some(source) = PlanSource::new(ctx, node, tree.parent_of(node)) else {
+            continue;
+        };
+        if indexed.remove(&source.document_key()) != Some(source.content_mark())
+            && let Some(document) = source.load_document(state)?
+        {
+            writer.push_document(document)?;
+        }
+    }
+    for kind in searched_record_kinds() {
+        for (key, body) in state.records_by_prefix(kind, "")? {
+            let record = RecordKey {
+                kind: kind.to_owned(),
+                key,
+            };
+            let Some(document) = record_source(&record, &body) else {
+                continue;
+            };
+            if indexed.remove(&document.id).as_ref() != Some(&document.mark) {
+                writer.push_document(document)?;
+            }
+        }
+    }
+    remove_prose_of_missing_plans(&tree, writer)?;
+    // What is left has no source any more; of another history's log everything.
+    writer.removed.extend(indexed.into_keys());
+    Ok(())
+}
+
+fn remove_prose_of_missing_plans(tree: &Tree, writer: &mut IndexWriter<'_>) -> Result<(), Failure> {
+    for prose in writer.index.list_documents(&[DocumentKind::Prose])? {
+        let node = prose.id.key.parse().ok().map(NodeId);
+        if node.is_none_or(|node| tree.get(node).is_none()) {
+            writer.removed.push(prose.id);
+        }
+    }
+    Ok(())
+}
+
+fn index_operations(
+    state: &dyn Snapshot,
+    after: OperationId,
+    writer: &mut IndexWriter<'_>,
+) -> Result<(), Failure> {
+    let mut before = None;
+    loop {
+        let page = state.operation_heads(before, OPERATIONS_PER_PAGE)?;
+        let is_end = page.len() < OPERATIONS_PER_PAGE;
+        for operation in page {
+            if operation.id <= after {
+                return Ok(());
+            }
+            before = Some(operation.id);
+            writer.push_document(operation_source(&operation))?;
+        }
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
+/// Compares the prose files of the next folders with the index; returns the last folder of this turn.
+fn index_prose(
+    ctx: &Context<'_>,
+    after: &str,
+    is_everything: bool,
+    writer: &mut IndexWriter<'_>,
+) -> Result<String, Failure> {
+    let most = if is_everything {
+        usize::MAX
+    } else {
+        MAX_PROSE_FOLDERS
+    };
+    let mut turn = writer.index.plans_by_prose_folder(after, most)?;
+    let reached_end = turn.folders < most;
+    // Starts again at the first folder; when all fit into one turn, the position stays.
+    if reached_end && !after.is_empty() {
+        let rest = writer
+            .index
+            .plans_by_prose_folder("", most - turn.folders)?;
+        turn.documents.extend(rest.documents);
+        turn.last_folder = rest.last_folder;
+    }
+    if turn.documents.is_empty() {
+        return Ok(String::new());
+    }
+    let marks: HashMap<String, String> = writer
+        .index
+        .list_documents(&[DocumentKind::Prose])?
+        .into_iter()
+        .map(|document| (document.id.key, document.mark))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let mut listed: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for plan in &turn.documents {
+        let Some(path) = plan
+            .prose_path
+            .as_deref()
+            .filter(|_| seen.insert(&plan.id.key))
+        else {
+            continue;
+        };
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        // One listing instead of a look at every file: most plans of a book have no prose yet.
+        let names = listed.entry(folder.to_owned()).or_insert_with(|| {
+            let entries = ctx.files.list_folder(folder);
+            entries.into_iter().map(|entry| entry.name).collect()
+        });
+        let known = marks.get(&plan.id.key);
+        let found = if names.contains(name) {
+            ctx.files.stat_file(path)
+        } else {
+            FileStatResult::Missing
+        };
+        match found {
+            FileStatResult::Present(stamp) => {
+                let mark = prose_mark(&stamp);
+                if known != Some(&mark)
+                    && let Some(prose) = read_prose_document(ctx.files, &plan.id, path, mark)
+                {
+                    writer.push_document(prose)?;
+                }
+            }
+            FileStatResult::Missing | FileStatResult::Refused(_) => {
+                if known.is_some() {
+                    writer.removed.push(DocumentKey {
+                        kind: DocumentKind::Prose,
+                        key: plan.id.key.clone(),
+                    });
+                }
+            }
+            // Says nothing about the file.
+            FileStatResult::Unavailable(_) => {}
+        }
+    }
+    // With everything in one turn there is no position to remember, and nothing to write.
+    Ok(if reached_end && after.is_empty() {
+        String::new()
+    } else {
+        turn.last_folder
+    })
+}
