@@ -37,7 +37,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
             "revalidate",
             "why",
         ],
-        rare: &["children", "invalidate"],
+        rare: &["children", "invalidate", "outline", "stats"],
     },
     HelpSection {
         title: "Work",

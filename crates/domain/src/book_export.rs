@@ -48,7 +48,7 @@ impl Chapter {
 }
 
 /// Renders prose as HTML. Raw HTML in the prose is escaped.
-fn render_prose_html(prose: &str) -> String {
+pub(crate) fn render_prose_html(prose: &str) -> String {
     // Prose is written by models and people: a `<script>` in it must not run in a reader's browser,
     // and unclosed tags would make the XHTML of the EPUB invalid.
     let events =

@@ -83,7 +83,7 @@ fn render_heading(section: &Section) -> String {
 
 /// Returns as many whole sentences and lines from the start as fit into `room` characters. If not
 /// even the first one fits, it is cut between words, or left out if there is no room for some.
-fn take_sentences(text: &str, room: usize) -> String {
+pub(crate) fn take_sentences(text: &str, room: usize) -> String {
     /// A shorter piece of a sentence says nothing.
     const MIN_PIECE_CHARS: usize = 40;
 

@@ -26,6 +26,7 @@ mod observation;
 mod one_decision;
 mod operation_news;
 mod order_of_notice;
+mod outline_and_stats;
 mod plan_gates;
 mod presence;
 mod prompts;

@@ -46,6 +46,7 @@ mod move_state;
 mod next;
 mod note;
 mod novel;
+mod outline;
 mod overlap;
 pub(crate) mod overview;
 mod plan;
@@ -71,6 +72,7 @@ mod secret;
 mod serve;
 mod session;
 mod show;
+mod stats;
 mod status;
 mod statusline;
 mod submit;
@@ -192,6 +194,8 @@ commands! {
         Revalidate "revalidate" => revalidate::RevalidateArgs,
         Why "why" => why::WhyArgs,
         Children "children" => children::ChildrenArgs,
+        Outline "outline" => outline::OutlineArgs,
+        Stats "stats" => stats::StatsArgs,
         Invalidate "invalidate" => invalidate::InvalidateArgs,
         Next "next" => next::NextArgs,
         Focus "focus" => focus::FocusArgs,

@@ -79,6 +79,7 @@ mod no_story_talk;
 mod note;
 mod novel;
 mod observation;
+mod outline_and_stats;
 mod overview;
 mod permissions;
 mod plan;
@@ -160,6 +161,8 @@ const COMMANDS: &[&str] = &[
     "revalidate",
     "why",
     "children",
+    "outline",
+    "stats",
     "invalidate",
     "next",
     "focus",

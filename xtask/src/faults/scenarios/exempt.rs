@@ -61,6 +61,10 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("note-find", READS),
     ("note-list", READS),
     ("note-shelves", READS),
+    (
+        "outline",
+        "reads; `--output` replaces one file, and nothing is recorded",
+    ),
     ("overlap", READS),
     ("plan", READS),
     ("policy-show", READS),
@@ -81,6 +85,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
         "reads; `--restore` replaces the state as `tl state restore` does",
     ),
     ("state-secret-scan", READS),
+    ("stats", READS),
     ("story-generation-status", READS),
     ("story-memory-graph", READS),
     (
