@@ -1,6 +1,6 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks, fault injection.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask bench [hooks|work|git|web|team|compare OLD_TL] [--quick]`,
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask bench [hooks|work|git|search|web|team|compare OLD_TL] [--quick]`,
 //! `cargo xtask faults`. The product never uses anything from here.
 
 mod bench;
@@ -28,6 +28,7 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask bench crowd [--quick]   hooks of eight sessions at once
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
        cargo xtask bench git [--quick] [--release]   checkouts, worktrees, clones, claims and checks with 10,000 plans
+       cargo xtask bench search [--quick] [--release]   searches over 10,000 plans
        cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
        cargo xtask bench team [--quick]    hooks through a team server on PostgreSQL
        cargo xtask bench compare OLD_TL [NEW_TL] [--quick]   commands and hooks of this tree, or of NEW_TL, beside those of another build
@@ -67,6 +68,13 @@ fn main() -> ExitCode {
         }
         ["bench", "git", options @ ..] => match bench::git::parse_options(options) {
             Some((length, build)) => bench::git::bench(length, build),
+            None => {
+                say_error(USAGE);
+                return ExitCode::from(2);
+            }
+        },
+        ["bench", "search", options @ ..] => match bench::git::parse_options(options) {
+            Some((length, build)) => bench::search::bench(length, build),
             None => {
                 say_error(USAGE);
                 return ExitCode::from(2);
