@@ -399,10 +399,11 @@ fn rank_matches(
         .iter()
         .map(|kind| format!("'{}'", kind.as_str()))
         .collect();
+    // Not `rowid IN (SELECT …)`: SQLite would run the query once for every document of these kinds.
     let filter = match is_all {
         true => String::new(),
         false => format!(
-            " AND rowid IN (SELECT id FROM document WHERE kind IN ({}))",
+            " AND (SELECT k.kind FROM document AS k WHERE k.id = search.rowid) IN ({})",
             quoted.join(", ")
         ),
     };
