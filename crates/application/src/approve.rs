@@ -2,15 +2,15 @@
 //!
 //! The rules are in `domain::approval`; the consistency warnings they need are collected here.
 
-use domain::approval::{Approval, ApprovalRequest, Force, decide_approval};
+use domain::approval::{ApprovalRequest, Force, decide_approval};
 use domain::consistency::{ComparedPlan, check_consistency};
 use domain::expected_version::ExpectedVersions;
-use domain::fact::Fact;
 use domain::ids::{OperationId, VersionHash};
 use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::policy::ConsistencyPolicy;
 use domain::ports::Snapshot;
+use domain::revalidation::approval_facts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -127,24 +127,6 @@ pub fn approve_node(
     })
 }
 
-/// Returns the facts of an approval. One despite a condemnation (`--force`) ends it; otherwise the
-/// node would stay invalid with an approval on it.
-fn approval_facts(node: &Node, approval: Approval) -> Vec<Fact> {
-    let mut facts = vec![Fact::ApprovalChanged {
-        node: node.id,
-        before: node.approval.clone(),
-        after: Some(approval),
-    }];
-    if node.condemnation.is_some() {
-        facts.push(Fact::CondemnationChanged {
-            node: node.id,
-            before: node.condemnation.clone(),
-            after: None,
-        });
-    }
-    facts
-}
-
 /// Returns the consistency warnings of a node, as an approval would record them.
 ///
 /// # Errors
@@ -210,6 +192,24 @@ pub(crate) fn collect_warnings(
         found.push(format!("front matter, {problem}"));
     }
     Ok(found)
+}
+
+/// Refuses a decision of an agent where only people decide; `what` is the verb with its preposition.
+pub(crate) fn refuse_agents_decision(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    path: &str,
+    what: &str,
+) -> Result<(), Failure> {
+    let policy = resolve_deciding_policy(ctx, state)?.approval;
+    if policy.accepts_approval_by(&ctx.actor) {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "cannot {what} `{path}`: only a person decides here (policy.approval is `human`), and this is {}",
+        ctx.actor
+    ))
+    .with_step(format!("tl comment {path} -m TEXT   # say what you found; the person decides")))
 }
 
 /// Refuses a decision about a file that cannot be read at the moment: the recorded text may not be

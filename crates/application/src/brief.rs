@@ -142,6 +142,11 @@ fn explain_briefing_on(
         .iter()
         .map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str()))
         .collect();
+    let requested = summary.list_requests(state, MAX_LISTED_ITEMS)?;
+    let requests = requested
+        .iter()
+        .map(|(path, one)| (path.as_str(), one.by.to_string(), one.reason.as_str()))
+        .collect();
     let untrusted = describe_untrusted(ctx);
     let briefing = Briefing {
         hierarchies,
@@ -152,6 +157,7 @@ fn explain_briefing_on(
         urgent_total: summary.urgent.total,
         drafts: drafts.iter().map(render).collect(),
         draft_total: summary.drafts.total,
+        requests,
         comments,
         other_sessions: other_sessions
             .iter()

@@ -184,6 +184,31 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Returns a context with the same ports that acts as another principal.
+    #[must_use]
+    pub fn acting_as(&self, actor: Principal) -> Self {
+        Self {
+            judged_by: self.judged_by,
+            git: self.git,
+            decisions: self.decisions,
+            signatures: self.signatures,
+            coordination: self.coordination,
+            commands: self.commands,
+            session: self.session.clone(),
+            waiting_policy: self.waiting_policy.clone(),
+            shares_sessions: self.shares_sessions,
+            ..Self::new(
+                self.store,
+                self.files,
+                self.clock,
+                self.profiles,
+                self.policy,
+                actor,
+                self.channel,
+            )
+        }
+    }
+
     /// Sets whether session files may be committed to git.
     #[must_use]
     pub fn with_shared_sessions(self, shares_sessions: bool) -> Self {

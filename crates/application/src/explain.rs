@@ -3,7 +3,7 @@
 //!
 //! Derived from the recorded causes; no status is computed here.
 
-use domain::approval::approval_next_step;
+use domain::approval::{Condemnation, approval_next_step};
 use domain::node::{CauseKind, Node, Status};
 use domain::ports::Snapshot;
 use domain::revalidation::compared_parent_version;
@@ -99,7 +99,9 @@ fn explain_draft(
 ) -> Result<Explanation, Failure> {
     let mut diff = None;
     let unsigned = describe_unsigned_approval(ctx, state, node)?;
+    let requested = node.change_request();
     let summary = match (&node.approval, node.content.version_hash()) {
+        _ if requested.is_some() => describe_change_request(requested),
         _ if unsigned.is_some() => unsigned.unwrap_or_default(),
         // The approved text is the present one and still a draft: only the policy can be the
         // reason.
@@ -133,6 +135,12 @@ fn explain_draft(
         _ => "it was never approved".to_owned(),
     };
     let next_steps = match asks_for_approval(ctx, node) {
+        _ if requested.is_some() => {
+            vec![format!(
+                "edit {}",
+                node.path.as_deref().unwrap_or("the plan")
+            )]
+        }
         true => vec![approval_next_step(&path, ctx.policy.approval, &ctx.actor)],
         false => Vec::new(),
     };
@@ -144,6 +152,17 @@ fn explain_draft(
         operation: None,
         diff,
         next_steps,
+    })
+}
+
+fn describe_change_request(requested: Option<&Condemnation>) -> String {
+    requested.map_or_else(String::new, |request| {
+        format!(
+            "{} requested changes on {}: {}",
+            request.by,
+            request.at.format_local_minute(),
+            request.reason
+        )
     })
 }
 
@@ -258,6 +277,9 @@ fn describe_link(node: &Node, above: Option<&Node>) -> String {
         {
             Some(cause) => match cause.kind {
                 CauseKind::Condemned => "it was condemned".to_owned(),
+                CauseKind::RevalidationRequired => {
+                    "somebody asked to compare it with its parent again".to_owned()
+                }
                 CauseKind::FileMissing => "its plan file is missing".to_owned(),
                 CauseKind::FileUnreadable => "its plan file cannot be read".to_owned(),
                 _ => "it changed".to_owned(),

@@ -300,9 +300,18 @@ impl From<ApprovalRefused> for Failure {
             ApprovalRefused::Condemned { node, .. } => failure
                 .with_step("edit the plan")
                 .with_step(format!("tl approve {node} --force")),
+            ApprovalRefused::ChangesRequested { node, .. } => failure
+                .with_step("change the text accordingly")
+                .with_step(ask_person_next_step(&node)),
             ApprovalRefused::NotAPerson { node, .. } => {
                 failure.with_step(ask_person_next_step(&node))
             }
+            ApprovalRefused::NotShown { node, version } => failure
+                .with_step(format!("tl diff {node}   # read it"))
+                .with_step(format!(
+                    "tl approve {node} --version {}",
+                    version.short_hex()
+                )),
             // The warnings come before the command that overrides them, so that they are read
             // first.
             ApprovalRefused::Warnings { node, warnings } => warnings

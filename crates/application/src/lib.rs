@@ -35,7 +35,9 @@ pub mod working_copy;
 mod workspace;
 
 pub mod accept_operations;
+pub mod answer_question;
 mod approval_need;
+pub mod approval_question;
 pub mod approve;
 pub mod brief;
 mod build_state;
@@ -77,6 +79,8 @@ pub mod record_event;
 pub mod record_policy;
 pub mod renumber;
 pub mod repair_state;
+pub mod request_changes;
+pub mod require_revalidation;
 pub mod restore_version;
 pub mod revalidate;
 pub mod reviews;

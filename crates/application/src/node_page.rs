@@ -8,6 +8,7 @@ use domain::node::{Node, Status};
 use domain::ports::Snapshot;
 use serde::Serialize;
 
+use crate::approval_question::{ApprovalQuestion, build_question_on};
 use crate::approve::collect_warnings;
 use crate::comment::{CommentView, load_comments};
 use crate::context::Context;
@@ -16,6 +17,7 @@ use crate::evidence::{EvidenceView, build_evidence_view};
 use crate::explain::{Explanation, explain_node};
 use crate::failure::Failure;
 use crate::history::load_history;
+use crate::invalidate::list_settled_below;
 use crate::list_versions::{VersionView, load_version_views};
 use crate::locate::{load_node, load_parent, reject_extra_words};
 use crate::observe::observe_node;
@@ -47,6 +49,12 @@ pub struct PlanView {
 pub struct NodePage {
     #[serde(flatten)]
     pub plan: PlanView,
+    /// What a decision about it is asked for; `None` if it is approved or has no text.
+    #[serde(skip)]
+    pub question: Option<ApprovalQuestion>,
+    /// The plans below that become stale when it is rejected.
+    #[serde(skip)]
+    pub falls_below: Vec<String>,
     /// Why it is stale or invalid; `None` if it is neither.
     pub why: Option<Explanation>,
     pub versions: Vec<VersionView>,
@@ -78,6 +86,11 @@ pub fn load_node_page(
     let node = load_node(state, seen.id)?;
     Ok(NodePage {
         plan: load_plan_view(ctx, state, &node)?,
+        question: match (node.status(), node.content.version_hash()) {
+            (Status::Approved, _) | (_, None) => None,
+            _ => Some(build_question_on(ctx, state, &node)?),
+        },
+        falls_below: list_settled_below(state, node.id)?,
         // The explanation reads the whole chain of parents; only these two need one.
         why: match node.status() {
             Status::RequiresRevalidation | Status::Invalid => {

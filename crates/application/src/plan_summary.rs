@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::approval::Condemnation;
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId, StoreId};
 use domain::node::{Node, Progress, Status};
@@ -42,6 +43,10 @@ pub(crate) struct PlanSummary {
     pub(crate) urgent: WaitingPlans,
     /// Drafts that can be approved now.
     pub(crate) drafts: WaitingPlans,
+    /// Plans of which changes are requested: the agent's turn.
+    // Absent in notes of earlier programs, which had no such requests.
+    #[serde(default)]
+    pub(crate) returned: WaitingPlans,
 }
 
 /// The plans of one level in numbers.
@@ -119,6 +124,20 @@ impl PlanSummary {
             .collect()
     }
 
+    /// Returns up to `most` requests for changes: the plan's path, and the request.
+    pub(crate) fn list_requests(
+        &self,
+        state: &dyn Snapshot,
+        most: usize,
+    ) -> Result<Vec<(String, Condemnation)>, Failure> {
+        let tree = load_with_ancestors(state, self.returned.listed.clone())?;
+        let requests = tree.all_preorder().into_iter().filter_map(|node| {
+            let request = node.change_request()?;
+            Some((tree.alias_path(node), request.clone()))
+        });
+        Ok(requests.take(most).collect())
+    }
+
     fn add_node(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
         if node.profile == trail::PROFILE {
             return;
@@ -126,6 +145,9 @@ impl PlanSummary {
         let count = self.levels.entry(node.level.clone()).or_default();
         count.by_status.add_status(node.status());
         count.completed += usize::from(node.progress == Progress::Complete);
+        if node.change_request().is_some() {
+            self.returned.add_waiting(node.id);
+        }
         if needs_decision(ctx, tree, node) {
             self.waiting_list(node).add_waiting(node.id);
         }
@@ -139,6 +161,9 @@ impl PlanSummary {
             count.by_status.remove_status(node.status());
             let completed = usize::from(node.progress == Progress::Complete);
             count.completed = count.completed.saturating_sub(completed);
+        }
+        if node.change_request().is_some() {
+            self.returned.remove_waiting(node.id);
         }
         if needs_decision(ctx, tree, node) {
             self.waiting_list(node).remove_waiting(node.id);
@@ -191,7 +216,8 @@ impl PlanSummary {
                 self.add_node(ctx, &after, node);
             }
         }
-        let is_exhausted = self.urgent.is_exhausted() || self.drafts.is_exhausted();
+        let lists = [&self.urgent, &self.drafts, &self.returned];
+        let is_exhausted = lists.into_iter().any(WaitingPlans::is_exhausted);
         Ok((!is_exhausted).then_some(self))
     }
 }

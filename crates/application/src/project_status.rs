@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::live_sessions::{LiveSessionView, list_other_sessions};
 use crate::observe::observe_plans;
 use crate::sessions::{load_current_trail, trail_places};
-use crate::views::{OperationView, StatusCounts, describe_cause};
+use crate::views::{ChangeRequestView, OperationView, StatusCounts, describe_cause};
 use crate::working_copy::CopyDifference;
 
 /// The project at a glance.
@@ -32,6 +32,9 @@ pub struct ProjectStatus {
     /// Number of such nodes, where the list is limited.
     #[serde(skip)]
     pub attention_total: usize,
+    /// Plans of which changes are requested: the agent's turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes_requested: Vec<ReturnedPlan>,
     /// Plans with the id of another one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<DuplicateView>,
@@ -111,6 +114,14 @@ impl Attention {
     }
 }
 
+/// A plan of which changes are requested.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReturnedPlan {
+    pub path: String,
+    #[serde(flatten)]
+    pub request: ChangeRequestView,
+}
+
 /// A plan with the id of another one, and the command that changes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DuplicateView {
@@ -181,7 +192,12 @@ pub(crate) fn summarise_status(
     }
     let mut waiting: Vec<&Node> = Vec::new();
     let mut duplicates: Vec<DuplicateView> = Vec::new();
+    let mut changes_requested: Vec<ReturnedPlan> = Vec::new();
     for node in order {
+        changes_requested.extend(node.change_request().map(|objection| ReturnedPlan {
+            path: tree.alias_path(node),
+            request: ChangeRequestView::from_objection(objection),
+        }));
         if is_duplicate(&node.alias) {
             duplicates.push(DuplicateView::from_node(tree, node));
         }
@@ -221,6 +237,7 @@ pub(crate) fn summarise_status(
         levels,
         attention,
         attention_total,
+        changes_requested,
         duplicates,
         trail: None,
         other_sessions: list_other_sessions(ctx, state)?,
@@ -236,6 +253,8 @@ pub(crate) fn needs_decision(ctx: &Context<'_>, tree: &Tree, node: &Node) -> boo
         .is_none_or(|parent| parent.status() == Status::Approved);
     match node.status() {
         Status::Invalid => true,
+        // The agent's turn: the next text comes back to the person.
+        _ if node.change_request().is_some() => false,
         // Below an undecided parent the decision would have to be repeated once the parent is
         // decided.
         Status::RequiresRevalidation | Status::Draft => parent_ok && asks_for_approval(ctx, node),

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::expected_version::{ExpectedVersions, VersionConflict};
 use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
+use crate::named_enum::named_enum;
 use crate::node::{Content, Node, ParentVersion, Status};
 use crate::policy::{ApprovalPolicy, ConsistencyPolicy, Policy};
-use crate::status::ApprovalInputs;
+use crate::status::{ApprovalInputs, ObjectionInputs};
 use crate::time::Timestamp;
 
 /// Approval of exactly this text below exactly that parent version.
@@ -77,14 +78,61 @@ impl Approval {
     }
 }
 
-/// Rejection of exactly this text; it ends when the text changes.
+named_enum! {
+    /// What an objection to a text asks for.
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    )]
+    pub enum ObjectionKind {
+        /// The text has to be compared with its parent again; its approval can be renewed.
+        RevalidationRequired = "revalidation-required",
+        /// The plan goes back to the agent: it is a draft until its text changes.
+        ChangesRequested = "changes-requested",
+        /// The text must not be used: the node is invalid.
+        // The default, because objections were rejections before there were other kinds.
+        #[default]
+        Rejected = "rejected",
+    }
+}
+
+impl ObjectionKind {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
+    fn is_rejection(&self) -> bool {
+        *self == Self::Rejected
+    }
+
+    /// Whether it ends an approval of the same text. The others only suspend it: the text that was
+    /// approved last is what the next one is compared with.
+    #[must_use]
+    pub fn ends_approval(self) -> bool {
+        self == Self::Rejected
+    }
+}
+
+/// An objection to exactly this text; it ends when the text changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condemnation {
-    /// The condemned text; `None` when the file was not readable.
+    /// The text objected to; `None` when the file was not readable.
     pub canonical: Option<CanonicalHash>,
     pub reason: String,
     pub by: Principal,
     pub at: Timestamp,
+    #[serde(default, skip_serializing_if = "ObjectionKind::is_rejection")]
+    pub kind: ObjectionKind,
+}
+
+impl Condemnation {
+    /// Returns the part of the objection the status depends on.
+    #[must_use]
+    pub fn objection_inputs(&self) -> ObjectionInputs {
+        ObjectionInputs {
+            canonical: self.canonical,
+            kind: self.kind,
+        }
+    }
 }
 
 /// Whether to approve despite warnings and a condemnation.
@@ -114,10 +162,21 @@ pub enum ApprovalRefused {
         by: Principal,
         reason: String,
     },
+    #[error("cannot approve `{node}`: {by} requested changes of this text: {reason}")]
+    ChangesRequested {
+        node: String,
+        by: Principal,
+        reason: String,
+    },
     #[error(
         "cannot approve `{node}`: only a person may approve here (policy.approval is `human`), and this is {by}"
     )]
     NotAPerson { node: String, by: Principal },
+    #[error(
+        "cannot approve `{node}`: the answer does not say which text was read (now {})",
+        version.short_hex()
+    )]
+    NotShown { node: String, version: VersionHash },
     #[error("cannot approve `{node}`: {} consistency warning(s), and policy.consistency is `require-force`", warnings.len())]
     Warnings { node: String, warnings: Vec<String> },
     #[error(transparent)]
@@ -171,26 +230,26 @@ pub fn decide_approval(
     }
     // Runs inside the write transaction. Compared any earlier, another writer could change the text
     // in between, and the approval would be given to a text the person has not seen.
-    if let Some(shown) = request.shown {
-        shown.check_current(node, request.parent)?;
+    match request.shown {
+        Some(shown) => shown.check_current(node, request.parent)?,
+        None if policy.approval.requires_person() => {
+            return Err(ApprovalRefused::NotShown {
+                node: name(),
+                version,
+            });
+        }
+        None => {}
     }
-    // `force` overrides opinions (a condemnation, warnings), never the rules above.
-    if request.force == Force::No {
-        if let Some(condemnation) = &node.condemnation
-            && condemnation.canonical == Some(canonical)
-        {
-            return Err(ApprovalRefused::Condemned {
-                node: name(),
-                by: condemnation.by.clone(),
-                reason: condemnation.reason.clone(),
-            });
-        }
-        if policy.consistency == ConsistencyPolicy::RequireForce && !request.warnings.is_empty() {
-            return Err(ApprovalRefused::Warnings {
-                node: name(),
-                warnings: request.warnings,
-            });
-        }
+    refuse_objected_text(node, request.by, request.force)?;
+    // `force` overrides opinions (an objection, warnings), never the rules above.
+    if request.force == Force::No
+        && policy.consistency == ConsistencyPolicy::RequireForce
+        && !request.warnings.is_empty()
+    {
+        return Err(ApprovalRefused::Warnings {
+            node: name(),
+            warnings: request.warnings,
+        });
     }
     // Warnings are recorded with the approval: later it must be visible what was known.
     Ok(Approval {
@@ -204,6 +263,36 @@ pub fn decide_approval(
         warnings: request.warnings,
         relied_sections: request.relied_sections,
     })
+}
+
+/// Refuses a text that was rejected, or of which changes were requested.
+///
+/// A person who approves has the last word over a request; an agent never has it over a person's.
+fn refuse_objected_text(node: &Node, by: &Principal, force: Force) -> Result<(), ApprovalRefused> {
+    let Some(objection) = node.objection_to_text() else {
+        return Ok(());
+    };
+    let (node, author) = (node.alias.clone(), objection.by.clone());
+    let reason = objection.reason.clone();
+    match objection.kind {
+        ObjectionKind::Rejected if force == Force::No => Err(ApprovalRefused::Condemned {
+            node,
+            by: author,
+            reason,
+        }),
+        ObjectionKind::ChangesRequested
+            if !by.is_human() && (author.is_human() || force == Force::No) =>
+        {
+            Err(ApprovalRefused::ChangesRequested {
+                node,
+                by: author,
+                reason,
+            })
+        }
+        ObjectionKind::Rejected
+        | ObjectionKind::ChangesRequested
+        | ObjectionKind::RevalidationRequired => Ok(()),
+    }
 }
 
 /// Returns the hashes of a node's text. An approval names them, so there has to be one.

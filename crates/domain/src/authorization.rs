@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::fact::Fact;
 use crate::ids::Principal;
 use crate::operation::{Operation, Verb};
+use crate::scope_table::scope_of_verb;
 
 /// Scope of a token; each scope includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,24 +108,20 @@ impl AuthenticatedPrincipal {
     }
 }
 
+/// What an accepted push decided, for the audit log; an extension of its response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditDetail(pub String);
+
 /// Returns the scope an operation requires: `approve` if it contains a decision, else `agent`.
 #[must_use]
 pub fn required_scope(operation: &Operation) -> Scope {
     let decides = match operation.verb {
-        Verb::Approve
-        | Verb::Revalidate
-        | Verb::Invalidate
-        | Verb::Undo
-        | Verb::Override
-        | Verb::Adopt => true,
-        // A rebuild from plan files drops every approval, including those of others.
-        Verb::Rebuild => true,
         // Agents record reviews and workflow moves as well; only what is attributed to a person is
         // a decision.
         Verb::Review | Verb::Flow | Verb::Document => newly_named_principals(operation)
             .iter()
             .any(|by| by.is_human()),
-        _ => false,
+        verb => scope_of_verb(verb) == Scope::Approve,
     };
     // The verb is chosen by the client. The facts are what is recorded, so a decision in them
     // counts whatever the operation is called.
@@ -285,6 +282,7 @@ mod tests {
             Verb::Approve,
             Verb::Revalidate,
             Verb::Invalidate,
+            Verb::RequestChanges,
             Verb::Undo,
             Verb::Override,
             Verb::Rebuild,

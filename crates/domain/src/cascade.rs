@@ -140,8 +140,9 @@ pub fn overlay_pending_facts(footings: &mut Vec<StatusInputs>, facts: &[Fact]) {
             }
             Fact::CondemnationChanged { node, after, .. } => {
                 if let Some(index) = places.get(node) {
-                    footings[*index].condemnation =
-                        after.as_ref().map(|condemnation| condemnation.canonical);
+                    footings[*index].condemnation = after
+                        .as_ref()
+                        .map(crate::approval::Condemnation::objection_inputs);
                 }
             }
             Fact::StandingsChanged { groups } => {
@@ -285,9 +286,10 @@ fn status_after_cascade(
         note: occasion.note.map(str::to_owned),
     };
     let cause = match kind {
-        CauseKind::Condemned | CauseKind::FileMissing | CauseKind::FileUnreadable => {
-            own(footing.id)
-        }
+        CauseKind::Condemned
+        | CauseKind::FileMissing
+        | CauseKind::FileUnreadable
+        | CauseKind::RevalidationRequired => own(footing.id),
         CauseKind::ParentChanged | CauseKind::ParentNotApproved | CauseKind::ParentInvalid => {
             // Below a stale parent the origin is further up: inherit the parent's cause, so that
             // every descendant names the node that really changed.

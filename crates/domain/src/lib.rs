@@ -4,6 +4,7 @@
 //! the rules need from outside is a trait in [`ports`], implemented by the other crates.
 
 pub mod approval;
+pub mod approval_question;
 pub mod authorization;
 pub mod book_export;
 pub mod briefing;
@@ -49,6 +50,7 @@ pub mod record;
 pub mod renumber;
 pub mod revalidation;
 pub mod review;
+pub mod scope_table;
 pub mod search;
 pub mod secrets;
 pub mod section;

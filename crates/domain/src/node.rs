@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::approval::{Approval, Condemnation};
+use crate::approval::{Approval, Condemnation, ObjectionKind};
 use crate::ids::{CanonicalHash, NodeId, OperationId, VersionHash};
 use crate::named_enum::named_enum;
 use crate::status::{StatusInputs, TextState};
@@ -320,6 +320,8 @@ pub enum CauseKind {
     Condemned,
     FileMissing,
     FileUnreadable,
+    /// Somebody asked to compare this text with its parent again.
+    RevalidationRequired,
 }
 
 /// A node's status with its cause and start time, which only the two stale statuses have.
@@ -413,18 +415,37 @@ impl Node {
             condemnation: self
                 .condemnation
                 .as_ref()
-                .map(|condemnation| condemnation.canonical),
+                .map(Condemnation::objection_inputs),
             standing: self.standing.clone(),
         }
     }
 
-    /// Whether the current text is the approved one, ignoring formatting.
+    /// Returns the objection to the current text, if there is one.
+    #[must_use]
+    pub fn objection_to_text(&self) -> Option<&Condemnation> {
+        let canonical = self.content.canonical_hash()?;
+        self.condemnation
+            .as_ref()
+            .filter(|objection| objection.canonical == Some(canonical))
+    }
+
+    /// Returns the open request for changes: one of the current text.
+    #[must_use]
+    pub fn change_request(&self) -> Option<&Condemnation> {
+        self.objection_to_text()
+            .filter(|objection| objection.kind == ObjectionKind::ChangesRequested)
+    }
+
+    /// Whether the current text is the approved one, ignoring formatting, and no changes of it were
+    /// requested since.
     #[must_use]
     pub fn has_approved_text(&self) -> bool {
         // The approval outlives the text it is for: an edit does not delete it, and writing the
         // approved text again makes it count again.
         match (&self.approval, self.content.canonical_hash()) {
-            (Some(approval), Some(canonical)) => approval.canonical == canonical,
+            (Some(approval), Some(canonical)) => {
+                approval.canonical == canonical && self.change_request().is_none()
+            }
             _ => false,
         }
     }

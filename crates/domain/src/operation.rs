@@ -33,6 +33,10 @@ named_enum! {
         Approve = "approve",
         Revalidate = "revalidate",
         Invalidate = "invalidate",
+        /// Changes of a plan were requested.
+        RequestChanges = "request-changes",
+        /// A person was asked for an approval and declined to answer.
+        Decline = "decline",
         Progress = "progress",
         Restore = "restore",
         /// A person said which former plan a file is.
@@ -97,6 +101,7 @@ impl Verb {
             Self::Approve
             | Self::Revalidate
             | Self::Invalidate
+            | Self::RequestChanges
             | Self::Progress
             | Self::Restore
             | Self::Move
@@ -124,6 +129,7 @@ impl Verb {
             | Self::Tick
             | Self::Write
             | Self::Policy
+            | Self::Decline
             | Self::Comment => false,
             // Freezing, moving and judging are decisions, even though agents make them as well.
             Self::Document | Self::Flow | Self::Review => true,

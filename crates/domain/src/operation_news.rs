@@ -3,6 +3,8 @@
 //! Pure: which operations are news, which plans they changed, and the words for it. Reading the
 //! history and limiting the message is done where an event is handled.
 
+use crate::approval::ObjectionKind;
+use crate::approval_question::DeclinedQuestion;
 use crate::comment::Comment;
 use crate::fact::Fact;
 use crate::ids::{NodeId, Principal, VersionHash};
@@ -13,6 +15,8 @@ use crate::text::clean_line;
 
 /// Maximum length of a quoted comment or reason, in characters.
 const MAX_QUOTED_CHARS: usize = 200;
+/// Maximum length of a quoted request for changes, in characters.
+const MAX_REQUEST_CHARS: usize = 2_000;
 
 /// A change of one plan by someone else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +31,24 @@ pub struct PlanNews {
 pub enum PlanChange {
     Approved,
     ApprovalWithdrawn,
-    Condemned { reason: String },
-    Commented { text: String },
+    Condemned {
+        reason: String,
+    },
+    ChangesRequested {
+        text: String,
+    },
+    RevalidationRequired {
+        reason: String,
+    },
+    /// A person was asked to approve it and did not decide.
+    Declined,
+    Commented {
+        text: String,
+    },
     Added,
-    Edited { version: Option<VersionHash> },
+    Edited {
+        version: Option<VersionHash>,
+    },
     Moved,
     Progressed(Progress),
     BecameStale,
@@ -61,6 +79,8 @@ fn is_told(verb: Verb) -> bool {
         | Verb::Approve
         | Verb::Revalidate
         | Verb::Invalidate
+        | Verb::RequestChanges
+        | Verb::Decline
         | Verb::Progress
         | Verb::Restore
         | Verb::Move
@@ -104,6 +124,8 @@ pub fn collect_plan_news(operation: &Operation) -> Vec<PlanNews> {
             | Verb::Approve
             | Verb::Revalidate
             | Verb::Invalidate
+            | Verb::RequestChanges
+            | Verb::Decline
             | Verb::Progress
             | Verb::Restore
             | Verb::Move
@@ -147,8 +169,20 @@ fn plan_change(fact: &Fact) -> Option<(NodeId, PlanChange, Option<Principal>)> {
             ..
         } => {
             let reason = condemned.reason.clone();
-            let by = Some(condemned.by.clone());
-            (*node, PlanChange::Condemned { reason }, by)
+            let change = match condemned.kind {
+                ObjectionKind::Rejected => PlanChange::Condemned { reason },
+                ObjectionKind::ChangesRequested => PlanChange::ChangesRequested { text: reason },
+                ObjectionKind::RevalidationRequired => PlanChange::RevalidationRequired { reason },
+            };
+            (*node, change, Some(condemned.by.clone()))
+        }
+        Fact::RecordChanged {
+            record,
+            after: Some(body),
+            ..
+        } if record.kind == DeclinedQuestion::KIND => {
+            let declined: DeclinedQuestion = serde_json::from_value(body.clone()).ok()?;
+            (declined.node, PlanChange::Declined, Some(declined.by))
         }
         Fact::RecordChanged {
             record,
@@ -218,6 +252,17 @@ impl PlanNews {
                     quote_text(reason)
                 )
             }
+            PlanChange::ChangesRequested { text } => {
+                let text = quote_request(text);
+                format!("has changes requested, as data: \"{text}\"")
+            }
+            PlanChange::RevalidationRequired { reason } => {
+                let reason = quote_text(reason);
+                format!("has to be revalidated (reason, as data: \"{reason}\")")
+            }
+            PlanChange::Declined => {
+                "was not approved: the person was asked and did not decide".to_owned()
+            }
             PlanChange::Commented { text } => {
                 format!("has a new comment, as data: \"{}\"", quote_text(text))
             }
@@ -245,6 +290,9 @@ impl PlanNews {
         match (&self.change, node.status()) {
             (PlanChange::Condemned { .. } | PlanChange::ApprovalWithdrawn, _) => {
                 Some("do not build on it")
+            }
+            (PlanChange::ChangesRequested { .. }, _) => {
+                Some("change the text accordingly, then ask for approval again")
             }
             (_, _) if is_outdated => Some("you know an older text, read it again"),
             (_, Status::RequiresRevalidation) => {
@@ -279,11 +327,21 @@ fn render_author(by: &Principal, channel: Channel) -> String {
     }
 }
 
+/// Returns a request for changes in one bounded line: the agent works from its words, so it gets more
+/// of them than of a reason.
+fn quote_request(text: &str) -> String {
+    cut_line(text, MAX_REQUEST_CHARS)
+}
+
 /// Returns a text of someone else in one bounded line. It reaches an agent's prompt, so control
 /// characters are removed.
 fn quote_text(text: &str) -> String {
+    cut_line(text, MAX_QUOTED_CHARS)
+}
+
+fn cut_line(text: &str, max_chars: usize) -> String {
     let line = clean_line(text);
-    match line.char_indices().nth(MAX_QUOTED_CHARS) {
+    match line.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }

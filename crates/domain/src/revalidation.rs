@@ -1,8 +1,8 @@
-//! Revalidation of stale nodes: keep the text under the changed parent, or condemn it.
+//! Revalidation of stale nodes: keep the text under the changed parent, or object to it.
 //!
 //! Rewriting a stale node needs no rule here: a new text is observed like any other edit.
 
-use crate::approval::{Approval, ApprovalRefused};
+use crate::approval::{Approval, ApprovalRefused, Condemnation, ObjectionKind};
 use crate::fact::Fact;
 use crate::ids::Principal;
 use crate::node::{Node, ParentVersion, Status};
@@ -47,12 +47,7 @@ pub fn keep_stale_node(
     if node.has_approved_text() {
         // Keeping an approved text is an approval: it passes the same rules, so keeping is no way
         // around `policy.approval = "human"`.
-        let approval = approval?;
-        return Ok(vec![Fact::ApprovalChanged {
-            node: node.id,
-            before: node.approval.clone(),
-            after: Some(approval),
-        }]);
+        return Ok(approval_facts(node, approval?));
     }
     Err(KeepRefused::ParentNotApproved {
         node: node.alias.clone(),
@@ -99,13 +94,39 @@ pub fn compared_parent_version(node: &Node, parent: &Node) -> Option<ParentVersi
     }
 }
 
-/// Returns the facts that condemn a node's current text; an approval of the same text ends.
+/// Returns the facts of an approval; they end an objection to the text, which would hold otherwise.
 #[must_use]
-pub fn condemnation_facts(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Vec<Fact> {
-    let condemned = Fact::CondemnationChanged {
+pub fn approval_facts(node: &Node, approval: Approval) -> Vec<Fact> {
+    let approved = Fact::ApprovalChanged {
+        node: node.id,
+        before: node.approval.clone(),
+        after: Some(approval),
+    };
+    let ended = node
+        .condemnation
+        .is_some()
+        .then(|| Fact::CondemnationChanged {
+            node: node.id,
+            before: node.condemnation.clone(),
+            after: None,
+        });
+    [approved].into_iter().chain(ended).collect()
+}
+
+/// Returns the facts of an objection to a node's current text. A rejection ends an approval of the
+/// same text.
+#[must_use]
+pub fn objection_facts(
+    node: &Node,
+    kind: ObjectionKind,
+    reason: &str,
+    by: &Principal,
+    now: Timestamp,
+) -> Vec<Fact> {
+    let objected = Fact::CondemnationChanged {
         node: node.id,
         before: node.condemnation.clone(),
-        after: Some(crate::approval::Condemnation {
+        after: Some(Condemnation {
             // If the file is missing, the text most likely to come back is the approved one.
             canonical: node
                 .content
@@ -114,13 +135,14 @@ pub fn condemnation_facts(node: &Node, reason: &str, by: &Principal, now: Timest
             reason: reason.to_owned(),
             by: by.clone(),
             at: now,
+            kind,
         }),
     };
     // So that both stand only where two people decided differently in clones of their own.
-    let ended = node.has_approved_text().then(|| Fact::ApprovalChanged {
+    let ended = (kind.ends_approval() && node.has_approved_text()).then(|| Fact::ApprovalChanged {
         node: node.id,
         before: node.approval.clone(),
         after: None,
     });
-    [condemned].into_iter().chain(ended).collect()
+    [objected].into_iter().chain(ended).collect()
 }

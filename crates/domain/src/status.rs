@@ -5,6 +5,7 @@
 //! changed by an agent's tool, a shell, an editor or git, in which order the changes were noticed,
 //! or whether this store was there when they were made: a fresh clone shows the same statuses.
 
+use crate::approval::ObjectionKind;
 use crate::ids::{CanonicalHash, NodeId};
 use crate::node::{CauseKind, NodeStatus, Status};
 use crate::policy::ApprovalPolicy;
@@ -16,8 +17,7 @@ pub struct StatusInputs {
     pub parent: Option<NodeId>,
     pub text: TextState,
     pub approval: Option<ApprovalInputs>,
-    /// Set when condemned: the condemned text, or `Some(None)` when there was no text.
-    pub condemnation: Option<Option<CanonicalHash>>,
+    pub condemnation: Option<ObjectionInputs>,
     /// The recorded status, which may change.
     pub standing: NodeStatus,
 }
@@ -37,6 +37,14 @@ pub struct ApprovalInputs {
     pub parent: Option<CanonicalHash>,
     /// Whether a person gave it; under `policy.approval = "human"` no other approval counts.
     pub by_person: bool,
+}
+
+/// The parts of an objection the status depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObjectionInputs {
+    /// The text objected to; `None` when there was none.
+    pub canonical: Option<CanonicalHash>,
+    pub kind: ObjectionKind,
 }
 
 /// The parts of a parent its children's statuses depend on.
@@ -96,7 +104,11 @@ pub fn derive_status(
         TextState::Unreadable => return invalid(CauseKind::FileUnreadable),
         TextState::Text { canonical } => canonical,
     };
-    if footing.condemnation == Some(Some(canonical)) {
+    let objection = footing
+        .condemnation
+        .filter(|objection| objection.canonical == Some(canonical))
+        .map(|objection| objection.kind);
+    if objection == Some(ObjectionKind::Rejected) {
         return invalid(CauseKind::Condemned);
     }
 
@@ -104,8 +116,14 @@ pub fn derive_status(
     // policy to `anyone`, approved its plan and set the policy back would otherwise leave an
     // approved plan behind.
     let approval = footing.approval.filter(|approval| {
-        approval.canonical == canonical && rules.approval.accepts_person(approval.by_person)
+        approval.canonical == canonical
+            && rules.approval.accepts_person(approval.by_person)
+            // Both are in force after a merge of two clones; the stricter holds.
+            && objection != Some(ObjectionKind::ChangesRequested)
     });
+    if objection == Some(ObjectionKind::RevalidationRequired) {
+        return stale(CauseKind::RevalidationRequired);
+    }
     let settled = DerivedStatus {
         status: if approval.is_some() {
             Status::Approved

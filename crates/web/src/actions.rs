@@ -7,6 +7,7 @@
 
 use application::approve::ApproveRequest;
 use application::invalidate::InvalidateRequest;
+use application::request_changes::ChangesRequest;
 use application::revalidate::KeepRequest;
 use application::reviews::judge::VerdictRequest;
 use application::tick::run_tick::retry_tick;
@@ -158,7 +159,7 @@ pub(crate) fn revalidate_node(
     application::revalidate::keep_one(ctx, &request).map(|_| "kept")
 }
 
-/// Condemnation of a plan, with a reason.
+/// An objection to a plan: a rejection or a request for changes, with the person's words.
 #[derive(Deserialize)]
 pub(crate) struct CondemnForm {
     node: String,
@@ -168,6 +169,19 @@ pub(crate) struct CondemnForm {
     parent_version: String,
     #[serde(default)]
     text: String,
+}
+
+/// Sends a plan back to the agent, with what has to change.
+pub(crate) fn request_changes(
+    ctx: &Context<'_>,
+    form: &CondemnForm,
+) -> Result<&'static str, Failure> {
+    let request = ChangesRequest {
+        node: vec![form.node.clone()],
+        text: form.text.replace("\r\n", "\n"),
+        shown: Some(parse_shown(&form.version, &form.parent_version)?),
+    };
+    application::request_changes::request_changes(ctx, &request).map(|_| "changes-requested")
 }
 
 pub(crate) fn condemn_node(ctx: &Context<'_>, form: &CondemnForm) -> Result<&'static str, Failure> {

@@ -6,25 +6,19 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use domain::authorization::{AuthenticatedPrincipal, Scope};
+use domain::scope_table::scope_of_form;
 
 use crate::refusal::Refusal;
 
-/// Requires the scope `agent`.
-pub(crate) async fn require_agent(
+/// Requires the scope of the form that a request sends.
+pub(crate) async fn require_form_scope(
     who: Extension<AuthenticatedPrincipal>,
     request: Request,
     next: Next,
 ) -> Response {
-    require_scope(Scope::Agent, &who, request, next).await
-}
-
-/// Requires the scope `approve`.
-pub(crate) async fn require_approve(
-    who: Extension<AuthenticatedPrincipal>,
-    request: Request,
-    next: Next,
-) -> Response {
-    require_scope(Scope::Approve, &who, request, next).await
+    let path = request.uri().path();
+    let form = path.strip_prefix("/do/").unwrap_or(path);
+    require_scope(scope_of_form(form), &who, request, next).await
 }
 
 async fn require_scope(

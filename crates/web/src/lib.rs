@@ -147,6 +147,7 @@ impl Dashboard {
             Router::new()
                 .route("/do/approve", handle_form(actions::approve_node))
                 .route("/do/revalidate", handle_form(actions::revalidate_node))
+                .route("/do/request-changes", handle_form(actions::request_changes))
                 .route("/do/condemn", handle_form(actions::condemn_node))
                 .route("/do/restore", handle_form(actions::restore_version))
                 .route("/do/undo", handle_form(actions::undo_operation))
@@ -156,14 +157,10 @@ impl Dashboard {
                 .route("/do/conclude", handle_form(actions::conclude_review))
                 .route("/do/retry", handle_form(actions::retry_failed_tick))
                 .route("/do/skip", handle_form(actions::skip_failed_tick))
+                .route("/do/comment", handle_form(actions::add_comment))
                 // `route_layer`, not `layer`: unknown paths must stay 404, also for tokens without
                 // the scope.
-                .route_layer(from_fn(authorization::require_approve))
-                .merge(
-                    Router::new()
-                        .route("/do/comment", handle_form(actions::add_comment))
-                        .route_layer(from_fn(authorization::require_agent)),
-                )
+                .route_layer(from_fn(authorization::require_form_scope))
         };
         pages
             .merge(decisions)

@@ -15,10 +15,11 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
-use domain::authorization::AuthenticatedPrincipal;
+use domain::authorization::{AuditDetail, AuthenticatedPrincipal, Scope, required_scope};
 use domain::ids::{Digest32, OperationId};
-use domain::operation::Channel;
-use domain::sync_protocol::{MAX_PUSH_BYTES, PullHeader, PushHeader, PushOutcome};
+use domain::operation::{Channel, Operation};
+use domain::sync_protocol::{JournalLineHead, MAX_PUSH_BYTES, PullHeader, PushHeader, PushOutcome};
+use domain::text::clean_line;
 use serde::Deserialize;
 
 use crate::Dashboard;
@@ -131,6 +132,7 @@ async fn accept(
         return Err(Failure::refused("this server is read-only").into());
     }
     let (sending, lines) = read(&body)?;
+    let decided = describe_decisions(&lines);
     let workspace = dashboard.workspace.clone();
     let closed = |_| Failure::unavailable("the server is shutting down");
     // Taken before a slot of `room`: pushes that wait for each other must not block the pages.
@@ -146,7 +148,23 @@ async fn accept(
         PushOutcome::Kept { .. } => StatusCode::OK,
         PushOutcome::Conflict { .. } | PushOutcome::Diverged { .. } => StatusCode::CONFLICT,
     };
-    Ok((status, Json(receipt)).into_response())
+    let mut response = (status, Json(receipt)).into_response();
+    if let (StatusCode::OK, Some(decided)) = (status, decided) {
+        response.extensions_mut().insert(decided);
+    }
+    Ok(response)
+}
+
+/// Returns what pushed operations decide, for the audit log; `None` if they decide nothing.
+fn describe_decisions(lines: &[String]) -> Option<AuditDetail> {
+    let decided: Vec<String> = lines
+        .iter()
+        .filter_map(|line| serde_json::from_str::<JournalLineHead<Operation>>(line).ok())
+        .filter(|line| required_scope(&line.op) == Scope::Approve)
+        .map(|line| format!("{} ({})", line.op.summary, line.op.by))
+        .collect();
+    let text: String = clean_line(&decided.join("; ")).chars().take(300).collect();
+    (!text.is_empty()).then_some(AuditDetail(text))
 }
 
 fn read(body: &[u8]) -> Result<(PushHeader, Vec<String>), Failure> {

@@ -91,6 +91,10 @@ fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {
         let (decision, text) = match &one.decision.what {
             Verdict::Approved { .. } => ("approved", None),
             Verdict::Rejected { reason, .. } => ("rejected", Some(reason.clone())),
+            Verdict::ChangesRequested { reason, .. } => ("changes-requested", Some(reason.clone())),
+            Verdict::RevalidationRequired { reason, .. } => {
+                ("revalidation-required", Some(reason.clone()))
+            }
             Verdict::Progress { progress } => ("progress", Some(progress.to_string())),
             Verdict::Commented { text } => ("commented", Some(text.clone())),
             Verdict::Noted { text, .. } => ("noted", Some(text.clone())),

@@ -22,6 +22,7 @@ mod stateless;
 mod subagent_events;
 mod tool_about_to_run;
 mod tool_finished;
+mod typed_decision;
 mod work_facts;
 mod written_prose;
 

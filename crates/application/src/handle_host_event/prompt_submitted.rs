@@ -1,10 +1,8 @@
 //! Handles a submitted prompt: typed commands that hooks act on, and notices since the last prompt.
 
-use domain::approval::Force;
 use domain::gates::{FiredGate, GateVerdict, Objection};
 use domain::host_event::{HostEvent, Reply};
 use domain::ids::{Digest32, NodeId, OperationId, VersionHash};
-use domain::node_reference::NodeReference;
 use domain::policy::GateMode;
 use domain::ports::Snapshot;
 use domain::typed_command::{TypedCommand, parse_typed_command};
@@ -13,8 +11,8 @@ use super::commit::{Decision, Gathered, try_decide_and_commit};
 use super::named_ticket::offer_named_ticket;
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::tool_finished::shorten_repeated_news;
+use super::typed_decision::decide_for_person;
 use super::{EventContext, EventOutcome, plan_messages};
-use crate::approve::{ApproveRequest, approve_node};
 use crate::brief::compose_briefing_on;
 use crate::build_state::{UnfinishedBuild, continue_build, needs_build};
 use crate::context::Context;
@@ -23,9 +21,6 @@ use crate::failure::{Failure, FailureKind};
 use crate::plan_node::{PlanRequest, plan_node};
 use crate::scan::ScanScope;
 use crate::work_guides::give_due_guide;
-
-/// Approves in spite of warnings, as in `tl approve --force`.
-const FORCE_OPTION: &str = "--force";
 
 /// Acts on a typed command, and reports changes made outside the session.
 ///
@@ -47,7 +42,7 @@ pub(super) fn handle_prompt(
         return Ok(answer_unfinished(true, unfinished));
     }
     let answer = match command {
-        Some(TypedCommand::Approve { node }) => approve_for_person(ctx, node, surroundings)?,
+        Some(TypedCommand::Approve { node }) => decide_for_person(ctx, node, surroundings)?,
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => {
             plan_for_person(ctx, level, id)?
         }
@@ -77,12 +72,12 @@ fn answer_unfinished(is_command: bool, unfinished: UnfinishedBuild) -> EventOutc
 
 /// What became of a typed command.
 #[derive(Default)]
-struct CommandAnswer {
-    outcome: EventOutcome,
+pub(super) struct CommandAnswer {
+    pub(super) outcome: EventOutcome,
     /// The parent's plan in the answer, which need not be given again before the first write.
-    given: Option<(NodeId, VersionHash)>,
+    pub(super) given: Option<(NodeId, VersionHash)>,
     /// The operation that carried it out.
-    operation: Option<OperationId>,
+    pub(super) operation: Option<OperationId>,
 }
 
 impl From<EventOutcome> for CommandAnswer {
@@ -189,71 +184,6 @@ fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
     ctx.profiles
         .iter()
         .any(|profile| profile.find_level(name).is_some())
-}
-
-/// Approves a plan on a person's typed command.
-fn approve_for_person(
-    ctx: &Context<'_>,
-    mut words: Vec<String>,
-    surroundings: &EventContext<'_>,
-) -> Result<CommandAnswer, Failure> {
-    let force = if words.iter().any(|word| word == FORCE_OPTION) {
-        Force::Yes
-    } else {
-        Force::No
-    };
-    words.retain(|word| word != FORCE_OPTION);
-    // A person goes on talking: "/approve-plan act 1, it reads well" names a node and then does not.
-    for word in &mut words {
-        word.truncate(word.trim_end_matches([',', '.', ';', '!', '?']).len());
-    }
-    let extra = NodeReference::parse_words(&words, ctx.profiles)
-        .map(|(_, rest)| rest.len())
-        .unwrap_or_default();
-    words.truncate(words.len() - extra);
-    // The hook runs as the agent, and under policy `human` only a person's approval counts.
-    let as_person = Context::new(
-        ctx.store,
-        ctx.files,
-        ctx.clock,
-        ctx.profiles,
-        ctx.policy,
-        surroundings.person.clone(),
-        ctx.channel,
-    )
-    .with_git_and_session(ctx.git, ctx.session.clone());
-    match approve_node(
-        &as_person,
-        &ApproveRequest {
-            node: words,
-            force,
-            shown: None,
-        },
-    ) {
-        Ok(outcome) => {
-            // The same text whether it was approved now or before: a host that sends the prompt
-            // twice must not see two different answers.
-            let text = format!(
-                "Throughline: `{}` is approved (typed by {}).",
-                outcome.path, surroundings.person
-            );
-            let warnings: String = outcome
-                .warnings
-                .iter()
-                .map(|warning| format!("\n- {warning}"))
-                .collect();
-            let mut handled = EventOutcome::from_messages(&[format!("{text}{warnings}")]);
-            handled.reply.notice = Some(text);
-            Ok(CommandAnswer {
-                operation: outcome.operation,
-                ..handled.into()
-            })
-        }
-        Err(failure) if failure.is_rejection() => {
-            Ok(block_with_failure("approve", &failure).into())
-        }
-        Err(failure) => Err(failure),
-    }
 }
 
 /// Returns the planning prompt of a node with the parent's plan, or the reason for a refusal.

@@ -8,6 +8,7 @@
 )]
 
 mod accept_operations;
+mod approval_questions;
 mod approvals;
 mod briefings;
 mod cascade;

@@ -13,9 +13,69 @@ fn an_approval_typed_by_a_person_counts_where_only_people_approve() {
     let mut world = World::new();
     world.policy.approval = ApprovalPolicy::Human;
     world.files.edit(ACT, "# act-1\n");
-    let told = Session::new(&world, "s").prompt("/approve-plan act 1");
+    let session = Session::new(&world, "s");
+    let asked = session.prompt("/approve-plan act 1").reply.block.unwrap();
+    assert!(asked.contains("# act-1"), "{asked}");
+    assert_eq!(world.status("act-1"), Status::Draft);
+    let told = session.prompt(typed_line(&asked));
     assert_eq!(world.status("act-1"), Status::Approved);
     assert!(told.reply.context.unwrap().contains("`act-1` is approved"));
+}
+
+/// The command that approves what the question shows.
+fn typed_line(question: &str) -> &str {
+    let start = question.find("type: ").expect(question) + "type: ".len();
+    question[start..].lines().next().unwrap()
+}
+
+#[test]
+fn a_typed_approval_of_another_text_than_the_shown_one_asks_again() {
+    let mut world = World::new();
+    world.policy.approval = ApprovalPolicy::Human;
+    world.files.edit(ACT, "# act-1\n");
+    let session = Session::new(&world, "s");
+    let asked = session.prompt("/approve-plan act 1").reply.block.unwrap();
+    world.files.edit(ACT, "# act-1\n\nEVERYBODY DIES\n");
+    let again = session.prompt(typed_line(&asked)).reply.block.unwrap();
+    assert!(
+        again.contains("changed since") && again.contains("EVERYBODY DIES"),
+        "{again}"
+    );
+    assert_eq!(world.status("act-1"), Status::Draft);
+}
+
+#[test]
+fn a_plan_too_long_for_the_message_cannot_be_approved_by_a_typed_command() {
+    let mut world = World::new();
+    world.policy.approval = ApprovalPolicy::Human;
+    let text: String = (0..3_000).map(|line| format!("line {line}\n")).collect();
+    world.files.edit(ACT, &text);
+    let session = Session::new(&world, "s");
+    let asked = session.prompt("/approve-plan act 1").reply.block.unwrap();
+    assert!(
+        asked.contains("not shown here") && !asked.contains("type: "),
+        "{asked}"
+    );
+    let question = application::approval_question::build_question(&world.ctx(), &words("act-1"));
+    let code = question.unwrap().unwrap().question_code();
+    session.prompt(&format!("/approve-plan act 1 {code}"));
+    assert_eq!(world.status("act-1"), Status::Draft);
+}
+
+#[test]
+fn a_person_can_send_a_plan_back_by_the_typed_command() {
+    let mut world = World::new();
+    world.policy.approval = ApprovalPolicy::Human;
+    world.files.edit(ACT, "# act-1\n");
+    let session = Session::new(&world, "s");
+    let told = session.prompt("/approve-plan act 1 changes: the storm comes too early");
+    let told = told.reply.context.unwrap();
+    assert!(told.contains("the storm comes too early"), "{told}");
+    let view = application::show_node::show_node(&world.ctx(), &words("act-1")).unwrap();
+    assert_eq!(
+        view.changes_requested.unwrap().text,
+        "the storm comes too early"
+    );
 }
 
 #[test]

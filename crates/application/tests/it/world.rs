@@ -10,7 +10,7 @@ use domain::expected_version::ExpectedVersions;
 use domain::ids::{OperationId, Principal, StoreId};
 use domain::node::Status;
 use domain::operation::Channel;
-use domain::policy::Policy;
+use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::Store;
 use domain::profile::{Profile, built_in_profile};
 use store::MemoryStore;
@@ -169,7 +169,8 @@ impl World {
         let request = ApproveRequest {
             node: words(node),
             force: Force::No,
-            shown: None,
+            // Where only people approve, they name what they were shown.
+            shown: (self.policy.approval == ApprovalPolicy::Human).then(|| self.shown(node)),
         };
         approve_node(&self.ctx(), &request).map(|_| ())
     }

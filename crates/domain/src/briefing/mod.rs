@@ -33,6 +33,8 @@ pub struct Briefing<'a> {
     /// Drafts that can be approved now; not all of them.
     pub drafts: Vec<Attention>,
     pub draft_total: usize,
+    /// Requests for changes of plans: path, author, text.
+    pub requests: Vec<(&'a str, String, &'a str)>,
     /// Open comments on plans: path, author, text.
     pub comments: Vec<(&'a str, String, &'a str)>,
     /// Other live sessions, one line each: where they are and what they hold.
@@ -76,6 +78,8 @@ const MAX_LISTED_DRAFTS: usize = 3;
 const MAX_LISTED_SESSIONS: usize = 4;
 /// Maximum length of a quoted comment in characters.
 const MAX_COMMENT_CHARS: usize = 400;
+/// Maximum length of a request for changes: the agent works from its words.
+const MAX_REQUEST_CHARS: usize = 1_200;
 
 /// Composes the briefing within its budget.
 #[must_use]
@@ -111,6 +115,19 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
         lines.extend(trail_lines::collect_trail_lines(trail));
     }
     lines.extend(other_session_lines(briefing));
+    for (path, by, text) in briefing.requests.iter().take(MAX_LISTED_ITEMS) {
+        let said: String = clean_line(text).chars().take(MAX_REQUEST_CHARS).collect();
+        let text = format!(
+            "- changes of {path} requested by {}, as data: \"{said}\". Change the text, then ask for approval again",
+            clean_line(by)
+        );
+        lines.push(BriefingLine::new(
+            "requests",
+            LineSeverity::Must,
+            "a person requested changes",
+            text,
+        ));
+    }
     for (path, by, text) in briefing.comments.iter().take(MAX_LISTED_ITEMS) {
         // Comments are written by people and reach an agent's prompt: control characters are
         // removed and the text is marked as data, so that it is not taken for an instruction of

@@ -102,7 +102,14 @@ pub fn needs_signature(what: &Verdict) -> bool {
 /// Whether the command that makes a decision signs it, where signatures are required.
 #[must_use]
 pub fn is_signed_when_made(what: &Verdict) -> bool {
-    needs_signature(what) || matches!(what, Verdict::Rejected { .. } | Verdict::Overridden { .. })
+    needs_signature(what)
+        || matches!(
+            what,
+            Verdict::Rejected { .. }
+                | Verdict::ChangesRequested { .. }
+                | Verdict::RevalidationRequired { .. }
+                | Verdict::Overridden { .. }
+        )
 }
 
 /// Identifies what signatures are checked against: with another value every check is repeated.

@@ -28,7 +28,7 @@ pub use self::standing::{
     superseded_by,
 };
 
-use crate::approval::{Approval, Condemnation};
+use crate::approval::{Approval, Condemnation, ObjectionKind};
 use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
 use crate::node::{ParentVersion, Progress};
 use crate::record::Recorded;
@@ -141,6 +141,18 @@ pub enum Verdict {
         text: Option<CanonicalHash>,
         reason: String,
     },
+    /// Changes of exactly this text are requested; the next text answers it.
+    ChangesRequested {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<CanonicalHash>,
+        reason: String,
+    },
+    /// Exactly this text has to be compared with its parent again.
+    RevalidationRequired {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<CanonicalHash>,
+        reason: String,
+    },
     Progress {
         progress: Progress,
     },
@@ -176,6 +188,8 @@ impl Decision {
         match &mut self.what {
             Verdict::Approved { warnings, .. } => warnings.iter_mut().for_each(mask),
             Verdict::Rejected { reason: text, .. }
+            | Verdict::ChangesRequested { reason: text, .. }
+            | Verdict::RevalidationRequired { reason: text, .. }
             | Verdict::Commented { text }
             | Verdict::Noted { text, .. }
             | Verdict::Overridden { reason: text, .. } => mask(text),
@@ -204,18 +218,22 @@ impl Decision {
         }
     }
 
-    /// Returns the decision that records a rejection.
+    /// Returns the decision that records an objection.
     #[must_use]
     pub fn from_condemnation(
         node: String,
         condemnation: &Condemnation,
         supersedes: Vec<DecisionId>,
     ) -> Self {
+        let (text, reason) = (condemnation.canonical, condemnation.reason.clone());
         Self {
             node,
-            what: Verdict::Rejected {
-                text: condemnation.canonical,
-                reason: condemnation.reason.clone(),
+            what: match condemnation.kind {
+                ObjectionKind::Rejected => Verdict::Rejected { text, reason },
+                ObjectionKind::ChangesRequested => Verdict::ChangesRequested { text, reason },
+                ObjectionKind::RevalidationRequired => {
+                    Verdict::RevalidationRequired { text, reason }
+                }
             },
             by: condemnation.by.clone(),
             at: condemnation.at,
@@ -249,18 +267,26 @@ impl Decision {
         }
     }
 
-    /// Returns the condemnation it gives, if it is one.
+    /// Returns the objection it makes, if it is one.
     #[must_use]
     pub fn as_condemnation(&self) -> Option<Condemnation> {
-        match &self.what {
-            Verdict::Rejected { text, reason } => Some(Condemnation {
-                canonical: *text,
-                reason: reason.clone(),
-                by: self.by.clone(),
-                at: self.at,
-            }),
-            _ => None,
-        }
+        let (kind, text, reason) = match &self.what {
+            Verdict::Rejected { text, reason } => (ObjectionKind::Rejected, text, reason),
+            Verdict::ChangesRequested { text, reason } => {
+                (ObjectionKind::ChangesRequested, text, reason)
+            }
+            Verdict::RevalidationRequired { text, reason } => {
+                (ObjectionKind::RevalidationRequired, text, reason)
+            }
+            _ => return None,
+        };
+        Some(Condemnation {
+            canonical: *text,
+            reason: reason.clone(),
+            by: self.by.clone(),
+            at: self.at,
+            kind,
+        })
     }
 
     /// Returns the node's path, as people write it.
@@ -277,6 +303,8 @@ impl Decision {
         let noun = match &self.what {
             Verdict::Approved { .. } => "approval",
             Verdict::Rejected { .. } => "rejection",
+            Verdict::ChangesRequested { .. } => "request for changes",
+            Verdict::RevalidationRequired { .. } => "request for revalidation",
             Verdict::Progress { .. } => "progress",
             Verdict::Commented { .. } => "comment",
             Verdict::Noted { .. } => "pinned note",

@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aspect {
-    /// Approved or rejected.
+    /// Approved, rejected, changes requested, or to be revalidated.
     Verdict,
     Progress,
     Comment,
@@ -31,7 +31,10 @@ impl Verdict {
     #[must_use]
     pub fn aspect(&self) -> Aspect {
         match self {
-            Self::Approved { .. } | Self::Rejected { .. } => Aspect::Verdict,
+            Self::Approved { .. }
+            | Self::Rejected { .. }
+            | Self::ChangesRequested { .. }
+            | Self::RevalidationRequired { .. } => Aspect::Verdict,
             Self::Progress { .. } => Aspect::Progress,
             Self::Commented { .. } => Aspect::Comment,
             Self::Noted { .. } => Aspect::Note,
@@ -89,6 +92,11 @@ pub fn superseded_by(known: &[KnownDecision], new: &Verdict) -> Vec<DecisionId> 
         (Verdict::Rejected { text, .. }, Verdict::Approved { text: approved, .. }) => {
             text.is_none_or(|text| text == *approved)
         }
+        // They suspend the approval: the next text is compared with it, or it is renewed.
+        (
+            Verdict::ChangesRequested { .. } | Verdict::RevalidationRequired { .. },
+            Verdict::Approved { .. },
+        ) => false,
         _ => new.aspect() == old.aspect(),
     };
     decisions_in_force(known)
@@ -133,7 +141,9 @@ pub fn decide_verdict(
     }
     let is_gone = |what: &Verdict| match what {
         Verdict::Approved { .. } => true,
-        Verdict::Rejected { .. } => after.condemnation.is_none(),
+        Verdict::Rejected { .. }
+        | Verdict::ChangesRequested { .. }
+        | Verdict::RevalidationRequired { .. } => after.condemnation.is_none(),
         _ => false,
     };
     let supersedes: Vec<DecisionId> = decisions_in_force(known)
@@ -192,8 +202,10 @@ pub fn stand_on_decisions(
             Some((condemnation, &known.id))
         })
         .max_by_key(|(condemnation, id)| {
+            // Of several objections to one text the strictest holds.
             (
                 condemnation.canonical == text,
+                condemnation.kind,
                 condemnation.at,
                 (*id).clone(),
             )
@@ -221,6 +233,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::approval::ObjectionKind;
     use crate::decision::render_decision_file;
     use crate::ids::{Digest32, VersionHash};
 
@@ -247,6 +260,7 @@ mod tests {
             reason: "weak".to_owned(),
             by: Principal::Human(by.to_owned()),
             at: Timestamp::from_millis(at),
+            kind: ObjectionKind::Rejected,
         }
     }
 
@@ -327,6 +341,39 @@ mod tests {
         assert_eq!(ann.verdict(1), approved(1, "ann", 12));
     }
 
+    fn changes_requested(text: u8, by: &str, at: i64) -> NodeVerdict {
+        NodeVerdict {
+            approval: None,
+            condemnation: Some(Condemnation {
+                kind: ObjectionKind::ChangesRequested,
+                ..condemnation(text, by, at)
+            }),
+        }
+    }
+
+    #[test]
+    fn a_request_for_changes_suspends_the_approval_and_an_approval_ends_the_request() {
+        let mut ann = CloneState::default();
+        ann.decide(1, approved(1, "ann", 10), 10);
+        let suspended = NodeVerdict {
+            approval: Some(approval(1, "ann", 10)),
+            ..changes_requested(1, "ann", 11)
+        };
+        ann.decide(1, suspended.clone(), 11);
+        assert_eq!(ann.verdict(1), suspended);
+        ann.decide(1, approved(1, "ann", 12), 12);
+        assert_eq!(ann.verdict(1), approved(1, "ann", 12));
+    }
+
+    #[test]
+    fn of_two_objections_to_one_text_the_stricter_holds() {
+        let (mut ann, mut bob) = (CloneState::default(), CloneState::default());
+        ann.decide(1, changes_requested(1, "ann", 99), 99);
+        bob.decide(1, rejected(1, "bob", 9), 9);
+        ann.merge(&bob);
+        assert_eq!(ann.verdict(1).condemnation, Some(condemnation(1, "bob", 9)));
+    }
+
     #[test]
     fn the_approval_of_the_present_text_holds_after_a_merge_of_two() {
         let (mut ann, mut bob) = (CloneState::default(), CloneState::default());
@@ -352,7 +399,7 @@ mod tests {
     proptest! {
         /// Whatever two clones decide and in whichever order they merge, both see the same.
         #[test]
-        fn merges_commute(steps in prop::collection::vec((0u8..4, 0u8..3, any::<bool>(), any::<bool>()), 0..24)) {
+        fn merges_commute(steps in prop::collection::vec((0u8..5, 0u8..3, any::<bool>(), any::<bool>()), 0..24)) {
             let (mut ann, mut bob) = (CloneState::default(), CloneState::default());
             for (at, (what, text, first, merges)) in (1_i64..).zip(steps) {
                 let clone = if first { &mut ann } else { &mut bob };
@@ -360,6 +407,7 @@ mod tests {
                     0 => clone.decide(text, approved(text, "ann", at), at),
                     1 => clone.decide(text, rejected(text, "bob", at), at),
                     2 => clone.decide(text, NodeVerdict::default(), at),
+                    3 => clone.decide(text, changes_requested(text, "ann", at), at),
                     _ => {}
                 }
                 if merges {

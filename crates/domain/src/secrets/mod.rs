@@ -214,6 +214,7 @@ pub fn masked_notice(verb: Verb, masked: &SecretCount) -> Option<String> {
         Verb::Review => "review",
         Verb::Document => "plan document",
         Verb::Invalidate => "reason",
+        Verb::RequestChanges => "request for changes",
         _ => "recorded text",
     };
     (!masked.is_empty()).then(|| format!("masked {masked} in the {place} before it was stored"))

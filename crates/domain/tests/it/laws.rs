@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use domain::approval::{Approval, Condemnation};
+use domain::approval::{Approval, Condemnation, ObjectionKind};
 use domain::cascade::{
     CascadeContext, StatusChangeGroup, overlay_pending_facts, parent_state_of, reevaluate_subtree,
 };
@@ -25,7 +25,7 @@ enum Deed {
     Edit { which: usize, text: u8 },
     Lose { which: usize },
     Approve { which: usize },
-    Condemn { which: usize },
+    Condemn { which: usize, kind: ObjectionKind },
     Work { which: usize },
     Rename { which: usize, order: i64 },
     Move { which: usize, below: usize },
@@ -38,7 +38,8 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         4 => (which.clone(), 0..4_u8).prop_map(|(which, text)| Deed::Edit { which, text }),
         1 => which.clone().prop_map(|which| Deed::Lose { which }),
         5 => which.clone().prop_map(|which| Deed::Approve { which }),
-        1 => which.clone().prop_map(|which| Deed::Condemn { which }),
+        2 => (which.clone(), prop::sample::select(ObjectionKind::ALL.to_vec()))
+            .prop_map(|(which, kind)| Deed::Condemn { which, kind }),
         1 => which.clone().prop_map(|which| Deed::Work { which }),
         1 => (which.clone(), 0..9i64).prop_map(|(which, order)| Deed::Rename { which, order }),
         2 => (which.clone(), which).prop_map(|(which, below)| Deed::Move { which, below }),
@@ -121,16 +122,19 @@ impl History {
                     after: Some(approval),
                 })
             }),
-            Deed::Condemn { which } => self.pick(*which).map(|node| Fact::CondemnationChanged {
-                node: node.id,
-                before: node.condemnation,
-                after: Some(Condemnation {
-                    canonical: node.content.canonical_hash(),
-                    reason: "no".to_owned(),
-                    by: by.clone(),
-                    at: now,
-                }),
-            }),
+            Deed::Condemn { which, kind } => {
+                self.pick(*which).map(|node| Fact::CondemnationChanged {
+                    node: node.id,
+                    before: node.condemnation,
+                    after: Some(Condemnation {
+                        canonical: node.content.canonical_hash(),
+                        reason: "no".to_owned(),
+                        by: by.clone(),
+                        at: now,
+                        kind: *kind,
+                    }),
+                })
+            }
             Deed::Work { which } => self.pick(*which).map(|node| Fact::ProgressChanged {
                 node: node.id,
                 before: node.progress,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use domain::approval::{Approval, Condemnation};
+use domain::approval::{Approval, Condemnation, ObjectionKind};
 use domain::cascade::{CascadeContext, overlay_pending_facts, reevaluate_subtree};
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
@@ -34,6 +34,7 @@ enum Notice {
     Condemnation {
         node: usize,
         text: u8,
+        kind: ObjectionKind,
     },
 }
 
@@ -49,7 +50,10 @@ fn projects() -> impl Strategy<Value = Project> {
         0..8_usize,
         prop::option::weighted(0.9, 0..3_u8),
         prop::option::weighted(0.7, (0..3_u8, 0..3_u8)),
-        prop::option::weighted(0.1, 0..3_u8),
+        prop::option::weighted(
+            0.2,
+            (0..3_u8, prop::sample::select(ObjectionKind::ALL.to_vec())),
+        ),
     );
     prop::collection::vec(node, 1..8).prop_map(|nodes| {
         let mut project = Project {
@@ -68,8 +72,10 @@ fn projects() -> impl Strategy<Value = Project> {
                     .notices
                     .push(Notice::Approval { node, text, parent });
             }
-            if let Some(text) = condemned {
-                project.notices.push(Notice::Condemnation { node, text });
+            if let Some((text, kind)) = condemned {
+                project
+                    .notices
+                    .push(Notice::Condemnation { node, text, kind });
             }
         }
         project
@@ -197,7 +203,7 @@ impl Machine {
                     )),
                 })
             }
-            Notice::Condemnation { node, text } => Some(Fact::CondemnationChanged {
+            Notice::Condemnation { node, text, kind } => Some(Fact::CondemnationChanged {
                 node: id_of(*node),
                 before: self.tree.get(id_of(*node))?.condemnation.clone(),
                 after: Some(Condemnation {
@@ -205,6 +211,7 @@ impl Machine {
                     reason: "no".to_owned(),
                     by,
                     at: timestamp(clock),
+                    kind: *kind,
                 }),
             }),
         }

@@ -7,13 +7,13 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use domain::approval::Approval;
+use domain::approval::{Approval, ObjectionKind};
 use domain::ids::{CanonicalHash, Digest32, NodeId, Principal, VersionHash};
 use domain::node::{
     Cause, Content, Description, Node, NodeStatus, ParentVersion, Progress, Status,
 };
 use domain::ports::StoreFault;
-use domain::status::{ApprovalInputs, StatusInputs, TextState};
+use domain::status::{ApprovalInputs, ObjectionInputs, StatusInputs, TextState};
 use domain::time::Timestamp;
 use rusqlite::types::{Value, ValueRef};
 
@@ -60,6 +60,9 @@ pub(crate) const STORED_COLUMN_COUNT: usize = WORDS_SUM_COLUMN - STANDING_COLUMN
 /// it is used.
 const CONDEMNED: i64 = 1;
 const APPROVED_BY_NO_PERSON: i64 = 2;
+/// With [`CONDEMNED`], so that an earlier program takes a milder objection for a rejection.
+const CHANGES_REQUESTED: i64 = 4;
+const REVALIDATION_REQUIRED: i64 = 8;
 
 const FOOTING_SUM_COLUMN: usize = 9;
 const STATUS_COLUMN: usize = 10;
@@ -180,7 +183,11 @@ impl NodeValues {
             canonical_value(footing.approval.map(|approval| approval.canonical)),
             canonical_value(footing.approval.and_then(|approval| approval.parent)),
             Value::Integer(footing_flags(&footing)),
-            canonical_value(footing.condemnation.flatten()),
+            canonical_value(
+                footing
+                    .condemnation
+                    .and_then(|objection| objection.canonical),
+            ),
         ];
         values.push(Value::Integer(checksum_of_values(&values)));
         values.extend([
@@ -539,7 +546,10 @@ fn decode_footing_columns<const WIDTH: usize>(
         text,
         approval,
         condemnation: if is_condemned {
-            Some(columns.canonical_hash(8)?)
+            Some(ObjectionInputs {
+                canonical: columns.canonical_hash(8)?,
+                kind: decode_objection_kind(flags),
+            })
         } else {
             None
         },
@@ -550,15 +560,30 @@ fn decode_footing_columns<const WIDTH: usize>(
 /// Returns the flags column of a footing.
 fn footing_flags(footing: &StatusInputs) -> i64 {
     let by_no_person = footing.approval.is_some_and(|approval| !approval.by_person);
-    (if footing.condemnation.is_some() {
+    let objection = footing.condemnation.map_or(0, |objection| {
         CONDEMNED
+            | match objection.kind {
+                ObjectionKind::Rejected => 0,
+                ObjectionKind::ChangesRequested => CHANGES_REQUESTED,
+                ObjectionKind::RevalidationRequired => REVALIDATION_REQUIRED,
+            }
+    });
+    objection
+        | (if by_no_person {
+            APPROVED_BY_NO_PERSON
+        } else {
+            0
+        })
+}
+
+fn decode_objection_kind(flags: i64) -> ObjectionKind {
+    if flags & CHANGES_REQUESTED != 0 {
+        ObjectionKind::ChangesRequested
+    } else if flags & REVALIDATION_REQUIRED != 0 {
+        ObjectionKind::RevalidationRequired
     } else {
-        0
-    }) | (if by_no_person {
-        APPROVED_BY_NO_PERSON
-    } else {
-        0
-    })
+        ObjectionKind::Rejected
+    }
 }
 
 /// Decodes a hash column.

@@ -130,7 +130,10 @@ pub(crate) fn render_notice(word: Option<&str>) -> Markup {
     let text = match word {
         Some("approved") => "Approved. Agents that waited for it continue.",
         Some("kept") => "Kept as it is, against the parent as it is now.",
-        Some("condemned") => "Condemned. Everything below it is marked too.",
+        Some("changes-requested") => {
+            "Changes requested. The plan is the agent's turn; it gets your words at once."
+        }
+        Some("condemned") => "Rejected. Everything below it is stale.",
         Some("commented") => {
             "Comment added. The agent reads it while it waits, or in its next briefing."
         }

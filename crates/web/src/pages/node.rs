@@ -2,6 +2,7 @@
 
 use std::slice::from_ref;
 
+use application::approval_question::ApprovalQuestion;
 use application::evidence::EvidenceView;
 use application::explain::Explanation;
 use application::list_versions::VersionView;
@@ -9,6 +10,7 @@ use application::node_page::{NodePage, PlanText, PlanView, load_node_page};
 use application::views::DiffView;
 use axum::extract::{Path, Query, State};
 use domain::node::Status;
+use domain::text::count_with_noun;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -18,6 +20,9 @@ use super::{
 };
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown, urls};
+
+/// Maximum number of plans listed below a rejection.
+const MAX_LISTED_BELOW: usize = 20;
 
 /// Query of the page.
 #[derive(Clone, Default, Deserialize)]
@@ -55,6 +60,8 @@ fn render_content(found: &NodePage, beside: &Beside) -> Markup {
                 warnings,
                 lineage,
             },
+        question,
+        falls_below,
         why,
         versions,
         evidence,
@@ -90,7 +97,8 @@ fn render_content(found: &NodePage, beside: &Beside) -> Markup {
             }
         }
         @if let Some(why) = why { (render_explanation(why)) }
-        (render_decisions(view))
+        @if let Some(question) = question { (render_question(question)) }
+        (render_decisions(view, falls_below))
         div.beside {
             article #plan data-live {
                 h2 { "The plan" }
@@ -162,7 +170,7 @@ fn render_explanation(why: &Explanation) -> Markup {
 
 /// Renders the forms for decisions, each with the version on the page: a decision about another
 /// text is refused.
-fn render_decisions(view: &PlanView) -> Markup {
+fn render_decisions(view: &PlanView, falls_below: &[String]) -> Markup {
     let node = &view.plan.node;
     // Without a text there is nothing to decide about.
     let Some(version) = node.version_hash else {
@@ -199,13 +207,47 @@ fn render_decisions(view: &PlanView) -> Markup {
                 }
             }
             details {
-                summary { "Condemn it" }
+                summary { "Request changes" }
+                form action="/do/request-changes" method="post" {
+                    (bound)
+                    label for="what-to-change" { "What has to change; the agent gets these words" }
+                    textarea #what-to-change name="text" rows="3" required maxlength="10000" {}
+                    button type="submit" { "Request changes" }
+                }
+            }
+            details {
+                summary { "Reject it" }
+                @if falls_below.is_empty() { p.quiet { "Nothing below it depends on it." } } @else {
+                    p { (count_with_noun(falls_below.len(), "plan", "plans")) " below become stale with it:" }
+                    ul { @for path in falls_below.iter().take(MAX_LISTED_BELOW) { li { (link_to_node(path)) } } }
+                    @if falls_below.len() > MAX_LISTED_BELOW { p.quiet { "and " (falls_below.len() - MAX_LISTED_BELOW) " more" } }
+                }
                 form action="/do/condemn" method="post" {
                     (bound)
                     label for="why-condemned" { "Why it must not be used" }
                     textarea #why-condemned name="text" rows="2" required {}
-                    button.danger type="submit" { "Condemn, with all below" }
+                    button.danger type="submit" { "Reject, with all below" }
                 }
+            }
+        }
+    }
+}
+
+/// Renders what a decision is about: the change since the approved text. A text that was never
+/// approved is below in full.
+fn render_question(question: &ApprovalQuestion) -> Markup {
+    html! {
+        @if let Some(requested) = &question.changes_requested {
+            section.notice #requested data-live {
+                h2 { "Changes requested" }
+                p.note dir="auto" { (requested.text) }
+                p.quiet { (render_principal(&requested.by)) " · " (render_time(requested.at)) " · the agent's turn: the next text clears it" }
+            }
+        }
+        @if let Some(change) = &question.change {
+            section #change data-live {
+                h2 { "Changed since it was approved" }
+                (diff::render_diff(change))
             }
         }
     }

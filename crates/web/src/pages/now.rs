@@ -77,6 +77,16 @@ fn render_content(now: &NowView) -> Markup {
                 p { a href="/tree" { "and " (now.attention_total - MAX_LIST_LENGTH) " more" } }
             }
         }
+        section #returned data-live {
+            @if !now.status.changes_requested.is_empty() {
+                h2 { "Changes requested: the agent's turn" }
+                ul.cards {
+                    @for one in now.status.changes_requested.iter().take(MAX_LIST_LENGTH) {
+                        li.card { (link_to_node(&one.path)) p dir="auto" { (one.request.text) } p.quiet { (render_principal(&one.request.by)) " · " (render_time(one.request.at)) } }
+                    }
+                }
+            }
+        }
         section #comments data-live {
             @if !now.comments.is_empty() {
                 h2 { "Open comments" }

@@ -38,6 +38,7 @@ const FILTER_VERBS: &[Verb] = &[
     Verb::Submit,
     Verb::Approve,
     Verb::Revalidate,
+    Verb::RequestChanges,
     Verb::Invalidate,
     Verb::Progress,
     Verb::Comment,
