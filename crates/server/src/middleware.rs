@@ -10,7 +10,7 @@ use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use domain::authorization::AuthenticatedPrincipal;
+use domain::authorization::{AuditDetail, AuthenticatedPrincipal};
 use serde_json::json;
 
 use crate::audit_log::AuditLog;
@@ -201,6 +201,15 @@ impl ServerState {
                 &summary.action_name(),
                 status.as_str(),
                 led.unwrap_or_default(),
+            );
+        } else if let Some(AuditDetail(decided)) = response.extensions().get() {
+            // A decision pushed by a replica: which one matters, so it is an entry of its own.
+            self.audit_log.record(
+                who,
+                source,
+                &summary.action_name(),
+                status.as_str(),
+                decided,
             );
         } else if summary.changes && summary.class != RouteClass::Page {
             // Replicas push all day: one entry per minute with a count.

@@ -10,6 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::Failure;
+use application::answer_question::Answer;
+use domain::approval_question::NoDecision;
+use domain::authorization::Scope;
 use domain::ids::Principal;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitRequest,
@@ -27,8 +30,10 @@ use super::log::NOTICE;
 use super::server::Server;
 use crate::surface::{Called, Question, failure_value};
 
-/// The name of the tool.
-pub(super) const APPROVE: &str = "approve_entity";
+/// Words of the form's decision.
+const APPROVE: &str = "approve";
+const REQUEST_CHANGES: &str = "request-changes";
+const REJECT: &str = "reject";
 
 /// Time for the person to answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -45,8 +50,7 @@ pub(super) struct Approvals {
 #[derive(Serialize, Deserialize)]
 struct Asked {
     once: String,
-    node: String,
-    version: String,
+    code: String,
 }
 
 impl Approvals {
@@ -62,8 +66,7 @@ impl Approvals {
     fn seal(&self, question: &Question, bound_to: &[u8]) -> Result<String, ErrorData> {
         let asked = Asked {
             once: generate_secret(),
-            node: question.node.clone(),
-            version: question.version.clone(),
+            code: question.code.clone(),
         };
         let options = SealOptions::new()
             .associated_data(bound_to)
@@ -108,19 +111,33 @@ fn can_ask(capabilities: Option<&ClientCapabilities>) -> bool {
         .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
 }
 
-/// Returns the question as a form with a checkbox of its own: a host may accept forms
-/// automatically, and an accepted form without `approve` is not a yes.
+/// Returns the question as a form. The decision has no default: a host may accept forms
+/// automatically, and an accepted form without a decision is not one.
 fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
+    let mut decisions = vec![REQUEST_CHANGES, REJECT];
+    // What is not shown cannot be approved.
+    if question.is_whole {
+        decisions.insert(0, APPROVE);
+    }
     let schema = json!({
         "type": "object",
         "properties": {
-            "approve": {
-                "type": "boolean",
-                "title": "Approve",
-                "description": format!("Yes: exactly this text of {} is approved", question.node),
+            "decision": {
+                "type": "string",
+                "title": "Decision",
+                "description": format!(
+                    "{APPROVE}: exactly this text of {0}. {REQUEST_CHANGES}: {0} goes back to the agent. {REJECT}: {0} must not be used.",
+                    question.asked.path
+                ),
+                "enum": decisions,
+            },
+            "comment": {
+                "type": "string",
+                "title": "Comment",
+                "description": "What has to change, or why it is rejected; the agent reads it",
             },
         },
-        "required": ["approve"],
+        "required": ["decision"],
     });
     let requested_schema: ElicitationSchema = serde_json::from_value(schema).map_err(|error| {
         ErrorData::internal_error(format!("cannot build the question: {error}"), None)
@@ -132,27 +149,46 @@ fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
     })
 }
 
-fn says_yes(answer: &ElicitResult) -> bool {
-    answer.action == ElicitationAction::Accept
-        && answer
-            .content
-            .as_ref()
-            .and_then(|content| content.get("approve"))
-            .and_then(Value::as_bool)
-            == Some(true)
+/// Returns the person's decision. Everything but a plain one is none.
+fn read_answer(question: &Question, result: &ElicitResult) -> Answer {
+    match result.action {
+        ElicitationAction::Accept => {}
+        ElicitationAction::Decline => return Answer::NoDecision(NoDecision::Declined),
+        _ => return Answer::NoDecision(NoDecision::Cancelled),
+    }
+    let field = |name: &str| {
+        let content = result.content.as_ref()?;
+        content.get(name)?.as_str().map(str::trim)
+    };
+    let comment = |fallback: &str| match field("comment") {
+        Some("") | None => fallback.to_owned(),
+        Some(comment) => comment.to_owned(),
+    };
+    match field("decision") {
+        Some(APPROVE) if question.is_whole => Answer::Approve {
+            force: question.force,
+        },
+        Some(REQUEST_CHANGES) => Answer::RequestChanges {
+            text: comment("changes requested without a comment; ask the person what to change"),
+        },
+        Some(REJECT) => Answer::Reject {
+            reason: comment("rejected without a comment"),
+        },
+        _ => Answer::NoDecision(NoDecision::Cancelled),
+    }
 }
 
 /// Returns the associated data of the seal: the tool, the caller and the arguments.
-fn bound_to(actor: &Principal, arguments: &Value) -> Vec<u8> {
+fn bound_to(tool: &str, actor: &Principal, arguments: &Value) -> Vec<u8> {
     let who = match actor {
         // Without the session, which may be another one in the next request.
         Principal::Agent { host, .. } => host.clone(),
         other => other.to_string(),
     };
-    json!([APPROVE, who, arguments]).to_string().into_bytes()
+    json!([tool, who, arguments]).to_string().into_bytes()
 }
 
-/// Calls `approve_entity`, after asking the person if that is needed and possible.
+/// Calls a tool that approves, after asking the person if that is needed and possible.
 pub(super) async fn approve(
     server: &Server,
     actor: &Principal,
@@ -160,12 +196,9 @@ pub(super) async fn approve(
     request: &CallToolRequestParams,
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let tool = request.name.as_ref();
     // The tool's own response, as if there were no person to ask.
-    let by_agent = || async { respond(server.called(actor, APPROVE, arguments).await) };
-    // Without a person to answer for, the form would let the agent approve itself.
-    let Some(person) = server.deciding_person(ctx) else {
-        return by_agent().await;
-    };
+    let by_agent = || async { respond(server.called(actor, tool, arguments).await) };
     // Where agents may approve, asking would only slow them down.
     let only_people = server
         .surface()
@@ -173,22 +206,36 @@ pub(super) async fn approve(
         .policy()
         .approval
         .requires_person();
-    if !only_people || !server.offers(APPROVE) || !can_ask(ctx.client_capabilities().as_ref()) {
+    let may_decide = server
+        .call_scope(ctx, actor)
+        .is_sufficient_for(Scope::Approve);
+    if !only_people && may_decide || !server.offers(tool) {
         return by_agent().await;
     }
+    // Without a person to answer for, the form would let the agent approve itself.
+    let person = server
+        .deciding_person(ctx)
+        .filter(|_| can_ask(ctx.client_capabilities().as_ref()));
     // Invalid arguments, or approved already: the tool's own response says so.
-    let Some(question) = server.question(arguments).await else {
-        return by_agent().await;
+    let question = match &person {
+        Some(person) => server.question(person, tool, arguments).await,
+        None => None,
     };
-    let said_yes = if is_modern(ctx) {
-        let bound_to = bound_to(actor, arguments);
+    let Some(question) = question else {
+        return match may_decide || only_people {
+            true => by_agent().await,
+            false => respond(Called::Failed(failure_value(&refuse_scope(tool, actor)))),
+        };
+    };
+    let answer = if is_modern(ctx) {
+        let bound_to = bound_to(tool, actor, arguments);
         let ask = || ask_by_result(server.approvals(), &question, &bound_to);
         let Some(state) = &request.request_state else {
             return ask();
         };
         let asked = server.approvals().open(state, &bound_to)?;
         // Another text than the person saw is another question, and so is one without an answer.
-        if (&asked.node, &asked.version) != (&question.node, &question.version) {
+        if asked.code != question.code {
             return ask();
         }
         let answer = request
@@ -199,51 +246,47 @@ pub(super) async fn approve(
             return ask();
         };
         server.approvals().take(&asked)?;
-        says_yes(&answer)
+        read_answer(&question, &answer)
     } else {
-        let form = form(&question)?;
-        let answer = tokio::select! {
-            // Three ends: an answer, a cancelled call, or the shutdown of the server.
-            answer = ctx.peer.create_elicitation_with_timeout(form, Some(ANSWER_TIMEOUT)) => answer.ok(),
-            () = ctx.ct.cancelled() => None,
-            () = server.closing_token().cancelled() => None,
-        };
-        // A timeout, a cancelled form and one without the checkbox all mean no.
-        answer.is_some_and(|answer| says_yes(&answer))
-    };
-    if !said_yes {
-        // For an agent the tool responds that a person has to approve. With a person's token it
-        // would approve: that person has just declined.
-        if !actor.is_human() {
-            return by_agent().await;
+        match ask_by_request(server, &question, ctx).await? {
+            Some(answer) => answer,
+            None => return by_agent().await,
         }
-        let failure = Failure::refused(format!(
-            "`{}` was not approved: the person declined or did not answer",
-            question.node
-        ))
-        .with_step("call approve_entity again when the person has decided");
-        return Ok(convert::failed(failure_value(&failure)).into());
-    }
-    // The plan may have been edited while the person was reading. Checked here for a clear message;
-    // the use case compares the version again in its transaction.
-    if server
-        .question(arguments)
-        .await
-        .is_some_and(|now| now.version != question.version)
-    {
-        let failure = Failure::conflict(format!(
-            "`{}` changed while the person was asked; nothing was approved",
-            question.node
-        ))
-        .with_step("call approve_entity again: the person is asked about the text as it is now");
-        return Ok(convert::failed(failure_value(&failure)).into());
-    }
+    };
     server.say(
         ctx,
         NOTICE,
-        || json!({ "approved_by": "a person, asked by the client", "node": question.node }),
+        || json!({ "decided_by": "a person, asked by the client", "node": question.asked.path }),
     );
-    respond(server.approve_shown(&person, arguments, &question).await)
+    respond(server.answer_shown(&question, answer).await)
+}
+
+/// Asks a client of the older era; `None` if the call or the server ended first.
+async fn ask_by_request(
+    server: &Server,
+    question: &Question,
+    ctx: &RequestContext<RoleServer>,
+) -> Result<Option<Answer>, ErrorData> {
+    let form = form(question)?;
+    Ok(tokio::select! {
+        // Three ends: an answer, a cancelled call, or the shutdown of the server.
+        answer = ctx.peer.create_elicitation_with_timeout(form, Some(ANSWER_TIMEOUT)) => Some(match answer {
+            Ok(answer) => read_answer(question, &answer),
+            // Nobody answered in time, or the client could not show the form.
+            Err(_) => Answer::NoDecision(NoDecision::Cancelled),
+        }),
+        () = ctx.ct.cancelled() => None,
+        () = server.closing_token().cancelled() => None,
+    })
+}
+
+/// Refuses an approval by a caller whose token may not decide, where no person can be asked.
+fn refuse_scope(tool: &str, actor: &Principal) -> Failure {
+    Failure::refused(format!(
+        "`{tool}` needs the scope `{}`, which {actor} does not have here, and no person can be asked",
+        Scope::Approve
+    ))
+    .with_step("ask the person to approve it on the dashboard or in a terminal, then: wait")
 }
 
 /// Asks in the newest era: returns the question as an `InputRequired` result.
@@ -268,13 +311,24 @@ pub(super) fn respond(called: Called) -> Result<CallToolResponse, ErrorData> {
 
 #[cfg(test)]
 mod tests {
+    use application::answer_question::AskedQuestion;
+    use domain::approval::Force;
+    use domain::ids::VersionHash;
+
     use super::*;
 
     fn question() -> Question {
         Question {
             message: "Approve?".to_owned(),
-            node: "act-1".to_owned(),
-            version: "abc".to_owned(),
+            is_whole: true,
+            code: "abc".to_owned(),
+            asked: AskedQuestion {
+                path: "act-1".to_owned(),
+                version: VersionHash::of_bytes(b"text"),
+                parent_version: None,
+                asked: Principal::Human("anna".to_owned()),
+            },
+            force: Force::No,
         }
     }
 
@@ -286,35 +340,45 @@ mod tests {
         assert!(Approvals::new().open(&sealed, b"call").is_err());
         assert!(approvals.open(&format!("{sealed}x"), b"call").is_err());
         let asked = approvals.open(&sealed, b"call").expect("our own");
-        assert_eq!(
-            (asked.node.as_str(), asked.version.as_str()),
-            ("act-1", "abc")
-        );
+        assert_eq!(asked.code, "abc");
         assert!(approvals.take(&asked).is_ok());
         assert!(approvals.take(&asked).is_err());
     }
 
     #[test]
-    fn only_a_plain_yes_is_a_yes() {
-        let answer =
-            |action, content: Value| says_yes(&ElicitResult::new(action).with_content(content));
-        assert!(answer(
-            ElicitationAction::Accept,
-            json!({ "approve": true })
-        ));
-        assert!(!answer(
-            ElicitationAction::Accept,
-            json!({ "approve": false })
-        ));
-        assert!(!answer(ElicitationAction::Accept, json!({})));
-        assert!(!answer(
-            ElicitationAction::Decline,
-            json!({ "approve": true })
-        ));
-        assert!(!answer(
-            ElicitationAction::Cancel,
-            json!({ "approve": true })
-        ));
+    fn only_a_plain_decision_is_one() {
+        let answer = |question: &Question, action, content: Value| {
+            read_answer(question, &ElicitResult::new(action).with_content(content))
+        };
+        let approve = || json!({ "decision": "approve" });
+        let whole = question();
+        let cut = Question {
+            is_whole: false,
+            ..question()
+        };
+        let cancelled = Answer::NoDecision(NoDecision::Cancelled);
+        let accept = ElicitationAction::Accept;
+        assert_eq!(
+            answer(&whole, accept.clone(), approve()),
+            Answer::Approve { force: Force::No }
+        );
+        assert_eq!(answer(&cut, accept.clone(), approve()), cancelled);
+        assert_eq!(answer(&whole, accept.clone(), json!({})), cancelled);
+        assert_eq!(
+            answer(&whole, accept.clone(), json!({ "approve": true })),
+            cancelled
+        );
+        let words = json!({ "decision": "request-changes", "comment": " later storm " });
+        let text = "later storm".to_owned();
+        assert_eq!(answer(&cut, accept, words), Answer::RequestChanges { text });
+        assert_eq!(
+            answer(&whole, ElicitationAction::Decline, approve()),
+            Answer::NoDecision(NoDecision::Declined)
+        );
+        assert_eq!(
+            answer(&whole, ElicitationAction::Cancel, approve()),
+            cancelled
+        );
     }
 
     #[test]

@@ -25,11 +25,12 @@ pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
 }
 
 impl Server {
-    /// Returns the principal of a request: the token's, whatever the client says about itself, or
-    /// an agent named after the client.
+    /// Returns the principal of a request, which is always an agent: behind an MCP client there is a
+    /// model, whichever token it carries. An agent's token names the agent; with a person's token,
+    /// or without one, it is named after the client.
     pub(super) fn acting_principal(&self, ctx: &RequestContext<RoleServer>) -> Principal {
         if let Some(AuthenticatedPrincipal {
-            principal,
+            principal: principal @ Principal::Agent { .. },
             token: Some(_),
             ..
         }) = authenticated(ctx)
@@ -70,10 +71,21 @@ impl Server {
         }
     }
 
-    /// Refuses a call whose tool needs more than the scope of the request's token.
+    /// Returns the scope of a request: that of its token, for an agent. Requests of the local user,
+    /// over stdio or with the server's own secret, are limited by the policy alone.
+    pub(super) fn call_scope(&self, ctx: &RequestContext<RoleServer>, actor: &Principal) -> Scope {
+        match authenticated(ctx) {
+            Some(who) if who.token.is_some() => who.scope_acting_as(actor).unwrap_or(Scope::Read),
+            Some(who) => who.scope,
+            None => Scope::Admin,
+        }
+    }
+
+    /// Refuses a call that needs more than the scope of the request's token.
     pub(super) fn check_scope(
         &self,
         tool: &str,
+        arguments: &Value,
         ctx: &RequestContext<RoleServer>,
     ) -> Result<(), Called> {
         let Some(who) = authenticated(ctx) else {
@@ -83,20 +95,27 @@ impl Server {
             };
         };
         // An unknown tool needs no scope: the call fails with a suggestion anyway.
-        let Some(needed) = self.surface().needs(&who.principal, tool) else {
+        let Some(needed) = self.surface().required_scope(tool, arguments) else {
             return Ok(());
         };
-        if who.scope.is_sufficient_for(needed) {
+        let scope = self.call_scope(ctx, &self.acting_principal(ctx));
+        if scope.is_sufficient_for(needed) {
             return Ok(());
         }
         let message = format!(
-            "`{tool}` needs a token of the scope `{needed}`, and this one has `{}`",
-            who.scope
+            "`{tool}` needs the scope `{needed}`, and an agent with this token has `{scope}`"
         );
-        let failure = Failure::refused(message).with_step(format!(
-            "ask for a token: tl team token create NAME --as {} --scope {needed}",
-            who.principal
-        ));
+        let failure = Failure::refused(message);
+        let failure = match needed > Scope::Agent && who.principal.is_human() {
+            // No other token helps: what an agent may do does not depend on whose token it has.
+            true => {
+                failure.with_step("ask the person to decide it on the dashboard or in a terminal")
+            }
+            false => failure.with_step(format!(
+                "ask for a token: tl team token create NAME --as {} --scope {needed}",
+                who.principal
+            )),
+        };
         Err(Called::Failed(failure_value(&failure)))
     }
 
@@ -120,7 +139,7 @@ impl Server {
             return;
         };
         if matches!(
-            self.surface().needs(&who.principal, tool),
+            self.surface().required_scope(tool, arguments),
             None | Some(Scope::Read)
         ) {
             return;
@@ -131,6 +150,8 @@ impl Server {
             .unwrap_or_default();
         // Arguments are the client's: cleaned and cut, so that a call cannot forge or flood lines.
         let about: String = clean_line(about).chars().take(100).collect();
-        audit_log.record(who, source, &format!("mcp {tool}"), outcome, &about);
+        // The token's owner is the entry's principal; who acted is part of the detail.
+        let detail = format!("{about} as {}", self.acting_principal(ctx));
+        audit_log.record(who, source, &format!("mcp {tool}"), outcome, detail.trim());
     }
 }

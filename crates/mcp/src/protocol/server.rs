@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use application::answer_question::Answer;
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
 use rmcp::ServerHandler;
@@ -17,7 +18,7 @@ use server::AuditLog;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::approval::{self, APPROVE, Approvals};
+use super::approval::{self, Approvals};
 use super::changes::{Changes, MAX_URIS};
 use super::convert::{self, LIST_SCOPE, LIST_TTL_MS};
 use super::identity::{authenticated, is_modern};
@@ -25,7 +26,7 @@ use super::log::{DEBUG, Threshold, WARNING, about_call};
 use super::subscriptions::Subscriptions;
 use super::wait::{self, WAIT};
 use super::{connection_name, frames};
-use crate::surface::{Called, Question, Surface, failure_value};
+use crate::surface::{APPROVE_TOOL, Called, Question, Surface, UPDATE_TOOL, failure_value};
 
 /// Maximum number of concurrent slow calls.
 const MAX_BACKGROUND_CALLS: usize = 4;
@@ -213,24 +214,24 @@ impl Server {
         )
     }
 
-    /// Approves as the person who was asked, exactly the version in the question.
-    pub(super) async fn approve_shown(
-        &self,
-        person: &Principal,
-        arguments: &Value,
-        question: &Question,
-    ) -> Called {
-        let (person, arguments, question) = (person.clone(), arguments.clone(), question.clone());
+    /// Records the answer of the person who was asked, bound to exactly that question.
+    pub(super) async fn answer_shown(&self, question: &Question, answer: Answer) -> Called {
+        let question = question.clone();
         called(
-            self.aside(move |surface| Ok(surface.approve_shown(&person, &arguments, &question)))
+            self.aside(move |surface| Ok(surface.answer_shown(&question, &answer)))
                 .await,
         )
     }
 
-    /// Returns the approval question for the person.
-    pub(super) async fn question(&self, arguments: &Value) -> Option<Question> {
-        let arguments = arguments.clone();
-        self.aside(move |surface| surface.approval_question(&arguments))
+    /// Returns the question that a call asks the person.
+    pub(super) async fn question(
+        &self,
+        person: &Principal,
+        tool: &str,
+        arguments: &Value,
+    ) -> Option<Question> {
+        let (person, tool, arguments) = (person.clone(), tool.to_owned(), arguments.clone());
+        self.aside(move |surface| surface.approval_question(&person, &tool, &arguments))
             .await
             .ok()
             .flatten()
@@ -361,11 +362,10 @@ impl ServerHandler for Server {
         no_cursor(request)?;
         // Tools beyond the token's scope are hidden: a model that sees one tries it.
         let mut tools = self.shared.tools.clone();
-        if let Some(who) = authenticated(&context) {
-            let needs = |tool: &Tool| self.shared.surface.needs(&who.principal, &tool.name);
-            tools.retain(|tool| {
-                needs(tool).is_none_or(|needed| who.scope.is_sufficient_for(needed))
-            });
+        if authenticated(&context).is_some() {
+            let scope = self.call_scope(&context, &self.acting_principal(&context));
+            let needs = |tool: &Tool| self.shared.surface.required_scope(&tool.name, &Value::Null);
+            tools.retain(|tool| needs(tool).is_none_or(|needed| scope.is_sufficient_for(needed)));
         }
         let result = ListToolsResult::with_all_items(tools);
         // Only the newest era has cache lifetimes.
@@ -387,7 +387,7 @@ impl ServerHandler for Server {
         // Taken, not cloned: arguments may hold whole plans.
         let arguments = Value::Object(request.arguments.take().unwrap_or_default());
         let response = match (
-            self.check_scope(&request.name, &context),
+            self.check_scope(&request.name, &arguments, &context),
             request.name.as_ref(),
         ) {
             // A result with `isError`, not a protocol error: the model should read the reason.
@@ -395,7 +395,7 @@ impl ServerHandler for Server {
             (Ok(()), WAIT) if self.offers(WAIT) => {
                 approval::respond(wait::wait(self, &actor, &arguments, &context).await)
             }
-            (Ok(()), APPROVE) => {
+            (Ok(()), APPROVE_TOOL | UPDATE_TOOL) => {
                 approval::approve(self, &actor, &arguments, &request, &context).await
             }
             (Ok(()), tool) => approval::respond(self.called(&actor, tool, &arguments).await),

@@ -11,6 +11,7 @@ mod resources;
 use std::sync::Arc;
 
 pub use application::Workspace;
+use application::answer_question::Answer;
 use application::{Context, Failure};
 use domain::authorization::Scope;
 use domain::ids::Principal;
@@ -22,6 +23,7 @@ use self::listing::LastListing;
 pub use self::prompts::{Argument, Prompt};
 pub use self::resources::{Content, Page, Resource, Template};
 use crate::tools::{self, Tool};
+pub(crate) use crate::tools::{APPROVE_TOOL, UPDATE_TOOL};
 pub use crate::tools::{Hints, Offered, Question, Toolset};
 
 /// The tools of a project.
@@ -146,10 +148,10 @@ impl Surface {
             .any(|tool| tool.name == name && tool.is_quick())
     }
 
-    /// Returns the scope that `by` needs to call a tool; `None` for an unknown tool.
+    /// Returns the scope a call needs; `None` for an unknown tool.
     #[must_use]
-    pub fn needs(&self, by: &Principal, name: &str) -> Option<Scope> {
-        self.named(name).map(|tool| tool.needs(by))
+    pub fn required_scope(&self, name: &str, arguments: &Value) -> Option<Scope> {
+        self.named(name).map(|tool| tool.required_scope(arguments))
     }
 
     fn named(&self, name: &str) -> Option<&'static Tool> {
@@ -188,29 +190,31 @@ impl Surface {
         }
     }
 
-    /// Returns the question for the person before `approve_entity`; `None` if there is nothing to
-    /// ask.
+    /// Returns the question a call asks `person`; `None` if there is nothing to ask.
     ///
     /// # Errors
     /// When the arguments are invalid or the state cannot be read.
-    pub fn approval_question(&self, arguments: &Value) -> Result<Option<Question>, Failure> {
-        self.run(&self.workspace.local_person(), &mut |ctx| {
-            tools::approval_question(ctx, arguments)
+    pub fn approval_question(
+        &self,
+        person: &Principal,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<Option<Question>, Failure> {
+        self.run(person, &mut |ctx| {
+            tools::approval_question(ctx, tool, arguments)
         })
     }
 
-    /// Approves as the person who was asked, exactly the version in `question`.
+    /// Records the answer of the person who was asked, bound to exactly that question.
     #[must_use]
-    pub fn approve_shown(
-        &self,
-        person: &Principal,
-        arguments: &Value,
-        question: &Question,
-    ) -> Called {
-        match self.run(person, &mut |ctx| {
-            tools::approve_shown(ctx, arguments, question)
+    pub fn answer_shown(&self, question: &Question, answer: &Answer) -> Called {
+        match self.run(&question.asked.asked, &mut |ctx| {
+            tools::answer_shown(ctx, question, answer.clone())
         }) {
-            Ok(value) => Called::Done(value),
+            Ok(mut value) => {
+                self.translate_steps(&mut value);
+                Called::Done(value)
+            }
             Err(failure) => Called::Failed(self.failure_value(&failure)),
         }
     }

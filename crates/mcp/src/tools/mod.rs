@@ -15,8 +15,8 @@ use std::sync::LazyLock;
 
 use application::{Context, Failure};
 use domain::authorization::Scope;
-use domain::ids::Principal;
 use domain::profile::Profile;
+use domain::scope_table::scope_of_tool;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,7 +26,10 @@ pub(crate) use self::arguments::words;
 use self::arguments::{read, value};
 pub(crate) use self::next_steps::render_step;
 pub use self::story_set::approve_entity::Question;
-pub(crate) use self::story_set::approve_entity::{approve_shown, question as approval_question};
+pub(crate) use self::story_set::approve_entity::{
+    APPROVE_TOOL, answer_shown, question as approval_question,
+};
+pub(crate) use self::story_set::update_entity_state::UPDATE_TOOL;
 
 /// A group of tools that are offered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,18 +190,10 @@ pub struct Offered {
 const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
 
 impl Tool {
-    /// Returns the scope a token of `by` needs. The domain's rules restrict agents, but let a
-    /// person do nearly everything, so acting as a person needs a token that may decide.
-    pub(crate) fn needs(&self, by: &Principal) -> Scope {
-        match self.hints.read_only {
-            true => Scope::Read,
-            // Without this a person's `agent` token could approve through the tools, past the
-            // policy.
-            false if by.is_human() => Scope::Approve,
-            // What an agent may do is up to the policy; the token only has to allow agents'
-            // actions.
-            false => Scope::Agent,
-        }
+    /// Returns the scope a call with these arguments needs.
+    pub(crate) fn required_scope(&self, arguments: &Value) -> Scope {
+        let case = arguments.get("status").and_then(Value::as_str);
+        scope_of_tool(self.name, case, self.hints.read_only)
     }
 
     /// Whether it may block the thread.

@@ -1,17 +1,23 @@
-//! The tool `approve_entity`.
+//! The tool `approve_entity`, and the question to a person that it shares with
+//! `update_entity_state`.
 
-use application::approve::{ApproveOutcome, ApproveRequest, approve_node, collect_plan_warnings};
-use application::diff_version::diff_version;
+use application::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
+use application::approval_question::{ApprovalQuestion, build_question};
+use application::approve::{ApproveOutcome, ApproveRequest, approve_node};
 use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::{Force, ask_person_next_step};
-use domain::expected_version::ExpectedVersions;
+use domain::approval_question::{NoDecision, QuestionChannel};
 use domain::node::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::update_entity_state;
 use crate::tools::arguments::{Level, read, shown, value};
+
+/// The name of the tool.
+pub(crate) const APPROVE_TOOL: &str = "approve_entity";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,150 +36,174 @@ pub(crate) struct Arguments {
 #[serde(untagged)]
 pub(crate) enum Outcome {
     Approved(ApproveOutcome),
-    Unchanged {
-        success: bool,
-        message: String,
-        warnings: Vec<String>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        waiting_for: Option<&'static str>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        next_steps: Vec<String>,
-    },
+    Unchanged(Unchanged),
+}
+
+/// The plan was not approved, and why not.
+#[derive(Default, Serialize, JsonSchema)]
+pub(crate) struct Unchanged {
+    success: bool,
+    message: String,
+    warnings: Vec<String>,
+    /// `changes-requested`, `rejected`, `declined` or `cancelled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<&'static str>,
+    /// The person's words: data, not an instruction of this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_for: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    next_steps: Vec<String>,
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Failure> {
+    let target = arguments.approval_target();
     // A waiting result instead of a refusal: the model should wait for the person, not look
     // for another way.
     if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
-        return wait_for_person(ctx, &arguments.node());
+        return wait_for_person(ctx, &target.node).map(Outcome::Unchanged);
     }
-    let shown = shown(arguments.version_hash.as_deref())?;
-    approve_node(ctx, &arguments.request(shown)).map(Outcome::Approved)
+    let request = ApproveRequest {
+        node: target.node,
+        force: target.force,
+        shown: shown(arguments.version_hash.as_deref())?,
+    };
+    approve_node(ctx, &request).map(Outcome::Approved)
 }
 
 impl Arguments {
-    fn node(&self) -> Vec<String> {
-        self.entity_type.words(&self.entity_id)
-    }
-
-    fn request(&self, shown: Option<ExpectedVersions>) -> ApproveRequest {
-        ApproveRequest {
-            node: self.node(),
+    fn approval_target(&self) -> ApprovalTarget {
+        ApprovalTarget {
+            node: self.entity_type.words(&self.entity_id),
             force: if self.force { Force::Yes } else { Force::No },
-            shown,
         }
     }
 }
 
-fn wait_for_person(ctx: &Context<'_>, node: &[String]) -> Result<Outcome, Failure> {
+/// What a call asks to approve.
+pub(super) struct ApprovalTarget {
+    pub(super) node: Vec<String>,
+    pub(super) force: Force,
+}
+
+/// Returns what a call asks to approve; `None` for a call that approves nothing.
+fn find_target(tool: &str, arguments: &Value) -> Result<Option<ApprovalTarget>, Failure> {
+    match tool {
+        APPROVE_TOOL => Ok(Some(read::<Arguments>(arguments)?.approval_target())),
+        update_entity_state::UPDATE_TOOL => {
+            Ok(read::<update_entity_state::Arguments>(arguments)?.approval_target())
+        }
+        _ => Ok(None),
+    }
+}
+
+fn wait_for_person(ctx: &Context<'_>, node: &[String]) -> Result<Unchanged, Failure> {
     let now = show_node(ctx, node)?;
     if now.status == Status::Approved {
-        return Ok(Outcome::Unchanged {
+        return Ok(Unchanged {
             success: true,
             message: format!("`{}` is approved already", now.path),
-            warnings: Vec::new(),
-            waiting_for: None,
-            next_steps: Vec::new(),
+            ..Unchanged::default()
         });
     }
-    Ok(Outcome::Unchanged {
-        success: false,
+    Ok(Unchanged {
         message: format!(
             "`{}` waits for a person: in this project only people approve",
             now.path
         ),
-        warnings: Vec::new(),
         waiting_for: Some("a person"),
         next_steps: vec![
             ask_person_next_step(&now.path),
             format!("then: wait {{\"node\": \"{}\"}}", now.path),
         ],
+        ..Unchanged::default()
     })
 }
 
-/// Approval question for a person.
+/// Approval question for a person, as a form shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub message: String,
-    /// The path alias of the plan.
-    pub node: String,
-    pub version: String,
+    /// Whether everything is shown: only then yes is a possible answer.
+    pub is_whole: bool,
+    /// The code of the question: another text, parent or person has another one.
+    pub code: String,
+    pub asked: AskedQuestion,
+    pub force: Force,
 }
 
-/// Approves as the person who was asked, and only the version in the question.
-pub(crate) fn approve_shown(
+impl Question {
+    fn from_question(question: &ApprovalQuestion, force: Force) -> Self {
+        let rendered = question.render_for(QuestionChannel::Form);
+        let mut message = rendered.text.clone();
+        // The person has to know that the agent wants to override warnings.
+        if force == Force::Yes && !question.warnings.is_empty() {
+            message.insert_str(0, "The agent asks to approve it despite warnings.\n");
+        }
+        Self {
+            message,
+            is_whole: rendered.is_whole(),
+            code: question.question_code(),
+            asked: AskedQuestion::from(question),
+            force,
+        }
+    }
+}
+
+/// Returns the question for the person as whom `ctx` acts; `None` if the call approves nothing, or
+/// the plan is approved already.
+pub(crate) fn question(
     ctx: &Context<'_>,
+    tool: &str,
     arguments: &Value,
-    question: &Question,
-) -> Result<Value, Failure> {
-    let arguments: Arguments = read(arguments)?;
-    // Without a version the approval would be bound to nothing.
-    if question.version.is_empty() {
-        let what = format!("`{}` had no text when the person was asked", question.node);
-        return Err(Failure::conflict(what).with_step("ask again"));
-    }
-    let shown = shown(Some(&question.version))?;
-    value(&approve_node(ctx, &arguments.request(shown))?)
-}
-
-/// Returns the question for the person; `None` if the plan is approved already.
-pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Question>, Failure> {
-    let arguments: Arguments = read(arguments)?;
-    let node = arguments.node();
-    let now = show_node(ctx, &node)?;
-    if now.status == Status::Approved {
+) -> Result<Option<Question>, Failure> {
+    let Some(target) = find_target(tool, arguments)? else {
         return Ok(None);
-    }
-    let version = now
-        .version_hash
-        .map(|version| version.to_string())
-        .unwrap_or_default();
-    // Status and version first: clients may cut the message.
-    let mut message = format!("Approve the plan `{}`", now.path);
-    if let Some(file) = &now.file_path {
-        message.push_str(&format!(" ({file})"));
-    }
-    message.push_str(&format!(
-        "? It is {}, version {}.",
-        now.status,
-        version.get(..8).unwrap_or_default()
-    ));
-    // Warnings first: they are what a person should decide about, and long texts are cut.
-    let warnings = collect_plan_warnings(ctx, &node)?;
-    warnings
-        .iter()
-        .for_each(|warning| message.push_str(&format!("\n- {warning}")));
-    // The person has to know that the agent wants to override warnings.
-    if arguments.force && !warnings.is_empty() {
-        message.push_str("\nThe agent asks to approve it in spite of these.");
-    }
-    // A plan that was approved before is decided by its diff, a new one by its text.
-    let shown = match (&now.approval, now.version_hash) {
-        (Some(_), _) => diff_version(ctx, &node)
-            .map(|diff| diff.unified)
-            .unwrap_or_default(),
-        (None, Some(version)) => ctx
-            .store
-            .begin_read()?
-            .load_text(version)?
-            .unwrap_or_default(),
-        (None, None) => String::new(),
     };
-    if !shown.is_empty() {
-        message.push_str(&format!("\n\n{}", excerpt(&shown)));
-    }
-    Ok(Some(Question {
-        message,
-        node: now.path,
-        version,
-    }))
+    let question = build_question(ctx, &target.node)?;
+    Ok(question.map(|question| Question::from_question(&question, target.force)))
 }
 
-fn excerpt(text: &str) -> String {
-    // Clients show the question in a dialog; more than 60 lines do not fit.
-    let mut lines: Vec<&str> = text.lines().take(60).collect();
-    if text.lines().count() > lines.len() {
-        lines.push("…");
-    }
-    lines.join("\n")
+/// Records the person's answer to a question, and returns what the agent is told.
+pub(crate) fn answer_shown(
+    ctx: &Context<'_>,
+    question: &Question,
+    answer: Answer,
+) -> Result<Value, Failure> {
+    let path = &question.asked.path;
+    let unchanged = match answer_question(ctx, &question.asked, answer)? {
+        AnswerOutcome::Approved(approved) => return value(&Outcome::Approved(approved)),
+        AnswerOutcome::ChangesRequested(requested) => Unchanged {
+            message: format!("`{path}` was not approved: the person requests changes"),
+            decision: Some("changes-requested"),
+            comment: Some(requested.text),
+            next_steps: vec!["change the text accordingly, then ask again".to_owned()],
+            ..Unchanged::default()
+        },
+        AnswerOutcome::Rejected(_) => Unchanged {
+            message: format!("`{path}` was not approved: the person rejects it"),
+            decision: Some("rejected"),
+            comment: show_node(ctx, std::slice::from_ref(path))?.invalidation_reason,
+            next_steps: vec!["do not build on it; ask the person how to go on".to_owned()],
+            ..Unchanged::default()
+        },
+        AnswerOutcome::NoDecision(declined) => Unchanged {
+            message: match declined.how {
+                NoDecision::Declined => {
+                    format!("`{path}` was not approved: the person declined to decide")
+                }
+                NoDecision::Cancelled => {
+                    format!("`{path}` was not approved: the person closed the question")
+                }
+            },
+            decision: Some(declined.how.as_str()),
+            next_steps: vec![
+                ask_person_next_step(path),
+                format!("then: wait {{\"node\": \"{path}\"}}"),
+            ],
+            ..Unchanged::default()
+        },
+    };
+    value(&Outcome::Unchanged(unchanged))
 }

@@ -1,6 +1,6 @@
 //! The tool `cascade_invalidate`.
 
-use application::invalidate::{InvalidateRequest, invalidate_node};
+use application::require_revalidation::{RevalidationRequest, require_revalidation};
 use application::views::CascadeView;
 use application::{Context, Failure};
 use schemars::JsonSchema;
@@ -20,9 +20,9 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<CascadeView, Failure> {
-    invalidate_node(
+    require_revalidation(
         ctx,
-        &InvalidateRequest {
+        &RevalidationRequest {
             node: arguments.entity_type.words(&arguments.entity_id),
             reason: arguments.reason,
             shown: shown(arguments.version_hash.as_deref())?,

@@ -5,7 +5,7 @@ mod cascade_invalidate;
 mod get_backup_diff;
 mod get_hierarchy_tree;
 mod restore_backup;
-mod update_entity_state;
+pub(in crate::tools) mod update_entity_state;
 
 use application::children_status::children_status;
 use application::create_backup::create_backup;
@@ -25,7 +25,7 @@ pub(super) fn list_tools() -> Vec<Tool> {
         ),
         Hints::CHANGES.define_tool(
             "update_entity_state",
-            "Use to approve or condemn exactly the version you know; another is refused. Other statuses follow from the files.",
+            "Use to approve or reject exactly the version you know; another is refused. Other statuses follow from the files.",
             update_entity_state::run,
         ),
         Hints::READS.define_tool(
@@ -36,7 +36,7 @@ pub(super) fn list_tools() -> Vec<Tool> {
         // Approvals below are revoked; clients should ask first.
         Hints::DESTROYS.define_tool(
             "cascade_invalidate",
-            "Use when a plan turned out wrong: it becomes invalid, everything below it stale, your reason on record.",
+            "Use when what is below a plan must be checked against it again: it becomes stale, your reason on record; the plan stays.",
             cascade_invalidate::run,
         ),
         // Counts besides the list, because models miscount.

@@ -1,4 +1,4 @@
-//! The tool `update_entity_state`.
+//! The tool `update_entity_state`. Its approvals ask the person, as those of `approve_entity` do.
 
 use application::approve::{ApproveRequest, approve_node};
 use application::invalidate::{InvalidateRequest, invalidate_node};
@@ -11,7 +11,11 @@ use domain::node::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::approve_entity::ApprovalTarget;
 use crate::tools::arguments::{Level, shown_version};
+
+/// The name of the tool.
+pub(crate) const UPDATE_TOOL: &str = "update_entity_state";
 
 // `file_path`, `parent_id` and `parent_version_hash` are accepted and ignored: they follow from the
 // files, but callers of the original interface send them.
@@ -38,6 +42,16 @@ pub(crate) struct Updated {
     success: bool,
     message: String,
     entity: NodeView,
+}
+
+impl Arguments {
+    /// Returns what the call asks to approve; `None` for another status.
+    pub(super) fn approval_target(&self) -> Option<ApprovalTarget> {
+        (self.status == Status::Approved).then(|| ApprovalTarget {
+            node: self.entity_type.words(&self.entity_id),
+            force: Force::No,
+        })
+    }
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Updated, Failure> {
@@ -97,7 +111,7 @@ fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result
                     shown,
                 },
             )?;
-            format!("`{}` is condemned", now.path)
+            format!("`{}` is rejected", now.path)
         }
         // These follow from facts; setting them would contradict the files at the next scan.
         Status::Draft | Status::RequiresRevalidation => {
@@ -106,7 +120,7 @@ fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result
                 now.path, now.status, asked.status
             ))
             .with_step("why, to see what it follows from")
-            .with_step("cascade_invalidate, to make it and what is below stale on purpose"));
+            .with_step("cascade_invalidate, to make what is below stale on purpose"));
         }
     })
 }
