@@ -37,7 +37,13 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
             "revalidate",
             "why",
         ],
-        rare: &["children", "invalidate", "outline", "stats"],
+        rare: &[
+            "request-changes",
+            "children",
+            "invalidate",
+            "outline",
+            "stats",
+        ],
     },
     HelpSection {
         title: "Work",

@@ -1,27 +1,32 @@
 //! `tl approve`: approves a plan at its current version, after confirmation where only people may.
 
 use application::Failure;
+use application::approval_question::{ApprovalQuestion, build_question};
 use application::approve::{ApproveRequest, approve_node};
-use application::show_node::show_node;
-use application::views::{NodeView, TransitionView};
+use application::views::TransitionView;
 use application::working_copy::{CopyDifference, DifferenceKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
 use domain::settings::Storage;
 
-use super::{NodeArgs, ShownArgs, show};
+use super::{NodeArgs, ShownArgs, diff};
 use crate::exit_code::ExitCode;
 use crate::settings;
-use crate::ui::{Ui, WARN, render_node_status, styled};
+use crate::ui::{BOLD, DIM, Ui, WARN, render_node_status, styled, title_suffix};
 use crate::wiring::{App, is_called_by_person};
 
 /// Approve a plan exactly as it is now
 ///
 /// The approval is bound to the content: as soon as the file changes, in whatever way, the plan is
 /// a draft again. The parent must be approved first.
+///
+/// Where only people approve, it shows what changed since the last approved text (or the whole text)
+/// and asks; with `--version` the caller says which text was read, and is not asked.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force")]
+#[command(
+    after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version"
+)]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
     node: NodeArgs,
@@ -47,18 +52,21 @@ impl ApproveArgs {
             || (shared
                 && is_called_by_person()
                 && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.requires_person()))?);
-        let shown = if only_people && is_called_by_person() {
-            let (view, differences) = project.run(app.ui, &|ctx| {
-                Ok((show_node(ctx, &self.node.node)?, ctx.copy_differences()))
-            })?;
-            confirm_approval(&view, &differences)?;
-            self.shown
-                .shown_versions()
-                // Binds the approval to the version that was shown: a change between the question
-                // and the answer makes it fail instead of approving unseen text.
-                .or_else(|| view.version_hash.map(ExpectedVersions::from))
-        } else {
-            self.shown.shown_versions()
+        let shown = match self.shown.shown_versions() {
+            // `--version` replaces the question: its caller has read the text elsewhere.
+            None if only_people && is_called_by_person() => {
+                let (question, differences) = project.run(app.ui, &|ctx| {
+                    Ok((
+                        build_question(ctx, &self.node.node)?,
+                        ctx.copy_differences(),
+                    ))
+                })?;
+                // Approved already: the use case says so.
+                question
+                    .map(|question| confirm_approval(&question, &differences))
+                    .transpose()?
+            }
+            shown => shown,
         };
         let force = if self.force { Force::Yes } else { Force::No };
         let request = ApproveRequest {
@@ -79,12 +87,15 @@ impl ApproveArgs {
     }
 }
 
-/// Shows the plan and asks for confirmation of just this version.
-fn confirm_approval(view: &NodeView, differences: &[CopyDifference]) -> Result<(), Failure> {
+/// Shows the question, asks, and returns the versions that were shown.
+fn confirm_approval(
+    question: &ApprovalQuestion,
+    differences: &[CopyDifference],
+) -> Result<ExpectedVersions, Failure> {
     // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
     let ui = Ui::default();
-    show::print_node(ui, view);
-    for difference in differences.iter().filter(|one| one.node == view.path) {
+    print_question(ui, question);
+    for difference in differences.iter().filter(|one| one.node == question.path) {
         ui.print_message(format_args!(
             "{}: your file is {}; {}",
             styled(WARN, "differs from the team's text"),
@@ -95,15 +106,65 @@ fn confirm_approval(view: &NodeView, differences: &[CopyDifference]) -> Result<(
             }
         ));
     }
-    let version = view
-        .version_hash
-        .map(domain::ids::VersionHash::short_hex)
-        .unwrap_or_default();
-    ui.print_message(format_args!("Approve {} at {version}? [y/N]", view.path));
+    let version = question.version_hash.short_hex();
+    ui.print_message(format_args!(
+        "Approve {} at {version}? [y/N]",
+        question.path
+    ));
     if settings::read_yes_or_no() {
-        Ok(())
-    } else {
-        Err(Failure::refused("not approved"))
+        return Ok(question.expected_versions());
+    }
+    let path = &question.path;
+    Err(Failure::refused("not approved")
+        .with_step(format!(
+            "tl request-changes {path} -m TEXT   # send it back to the agent"
+        ))
+        .with_step(format!(
+            "tl invalidate {path} --reason TEXT   # reject it, with all below"
+        )))
+}
+
+/// Prints everything a person has to see before they decide, as plain lines that a pager can show.
+fn print_question(ui: Ui, question: &ApprovalQuestion) {
+    let title = title_suffix(question.title.as_deref());
+    ui.print_line(format_args!(
+        "{}{title}  {}",
+        styled(BOLD, &question.path),
+        render_node_status(question.status)
+    ));
+    if let Some(file) = &question.file_path {
+        ui.print_line(styled(DIM, file));
+    }
+    for warning in &question.warnings {
+        ui.print_line(format_args!("{}: {warning}", styled(WARN, "warning")));
+    }
+    if let Some(requested) = &question.changes_requested {
+        ui.print_line(format_args!(
+            "{} by {}: {}",
+            styled(WARN, "changes requested"),
+            requested.by,
+            requested.text
+        ));
+    }
+    match (&question.base, &question.change) {
+        (Some(base), Some(change)) => {
+            ui.print_line(format_args!(
+                "Changed since the text that {} approved on {}:",
+                base.by,
+                base.at.format_local_minute()
+            ));
+            diff::print_diff_additions_first(ui, change);
+        }
+        _ => {
+            ui.print_line("It was never approved. The whole text:");
+            ui.print_blank_line();
+            ui.print_lines(question.text.as_deref().unwrap_or_default());
+            ui.print_blank_line();
+        }
+    }
+    if let (Some(parent), Some(change)) = (&question.parent_path, &question.parent_changes) {
+        ui.print_line(format_args!("Changed in its parent {parent}:"));
+        diff::print_diff_additions_first(ui, change);
     }
 }
 

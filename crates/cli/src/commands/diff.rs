@@ -4,7 +4,8 @@ use application::Failure;
 use application::diff_version::diff_version;
 use application::views::DiffView;
 use clap::Args;
-use domain::diff::{DiffLineKind, Emphasis};
+use domain::approval_question::order_additions_first;
+use domain::diff::{DiffLine, DiffLineKind, Emphasis};
 
 use crate::completion::node_and_version_completer;
 use crate::exit_code::ExitCode;
@@ -50,6 +51,15 @@ pub(super) fn print_changed_sections(ui: Ui, view: &DiffView) {
 
 /// Prints a unified diff with the changed words highlighted.
 pub(super) fn print_diff(ui: Ui, view: &DiffView) {
+    print_hunks(ui, view, |lines| lines.iter().collect());
+}
+
+/// Prints a diff with the added lines of each change before the removed ones.
+pub(super) fn print_diff_additions_first(ui: Ui, view: &DiffView) {
+    print_hunks(ui, view, order_additions_first);
+}
+
+fn print_hunks(ui: Ui, view: &DiffView, order: fn(&[DiffLine]) -> Vec<&DiffLine>) {
     if view.hunks.is_empty() {
         return;
     }
@@ -57,27 +67,31 @@ pub(super) fn print_diff(ui: Ui, view: &DiffView) {
     ui.print_line(styled(DIM, format!("+++ {}", view.newer)));
     for hunk in &view.hunks {
         ui.print_line(styled(INFO, hunk.header.trim_end()));
-        for line in &hunk.lines {
-            let style = match line.kind {
-                DiffLineKind::Same => PLAIN,
-                DiffLineKind::Removed => BAD,
-                DiffLineKind::Added => GOOD,
-            };
-            let mut text = styled_line!("{}", styled(style, line.kind.diff_marker()));
-            for (emphasis, piece) in &line.pieces {
-                // Underlined as well as bold: some terminals show bold as a colour only, and
-                // meaning must not depend on colour.
-                let strong = *emphasis == Emphasis::Strong && line.kind != DiffLineKind::Same;
-                text.push_display(styled(
-                    if strong {
-                        style.bold().underline()
-                    } else {
-                        style
-                    },
-                    piece,
-                ));
-            }
-            ui.print_line(text);
+        for line in order(&hunk.lines) {
+            print_diff_line(ui, line);
         }
     }
+}
+
+fn print_diff_line(ui: Ui, line: &DiffLine) {
+    let style = match line.kind {
+        DiffLineKind::Same => PLAIN,
+        DiffLineKind::Removed => BAD,
+        DiffLineKind::Added => GOOD,
+    };
+    let mut text = styled_line!("{}", styled(style, line.kind.diff_marker()));
+    for (emphasis, piece) in &line.pieces {
+        // Underlined as well as bold: some terminals show bold as a colour only, and meaning must
+        // not depend on colour.
+        let strong = *emphasis == Emphasis::Strong && line.kind != DiffLineKind::Same;
+        text.push_display(styled(
+            if strong {
+                style.bold().underline()
+            } else {
+                style
+            },
+            piece,
+        ));
+    }
+    ui.print_line(text);
 }

@@ -1,16 +1,17 @@
-//! `tl invalidate`: marks a plan invalid and its descendants stale.
+//! `tl invalidate`: rejects a plan, which makes its descendants stale.
 
 use application::Failure;
-use application::invalidate::{InvalidateRequest, invalidate_node};
+use application::invalidate::{InvalidateRequest, invalidate_node, preview_rejection};
 use clap::Args;
 use domain::text::count_with_noun;
 
 use super::{NodeArgs, ShownArgs, approve::print_transitions};
 use crate::exit_code::ExitCode;
-use crate::ui::{WARN, styled};
-use crate::wiring::App;
+use crate::settings;
+use crate::ui::{Ui, WARN, styled};
+use crate::wiring::{App, is_called_by_person};
 
-/// Mark a plan as invalid; everything below it must be revalidated
+/// Reject a plan: it must not be used, and everything below it must be revalidated
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl invalidate chapter 2 --reason \"contradicts the ending\"")]
 pub(crate) struct InvalidateArgs {
@@ -21,8 +22,39 @@ pub(crate) struct InvalidateArgs {
     #[arg(long, value_name = "TEXT")]
     reason: String,
 
+    /// Do not ask before plans below become stale
+    #[arg(long)]
+    yes: bool,
+
     #[command(flatten)]
     shown: ShownArgs,
+}
+
+/// Shows what becomes stale with the plan, and asks.
+fn confirm_rejection(app: &App, node: &[String]) -> Result<(), Failure> {
+    const MAX_LISTED: usize = 20;
+    let below = app.run(|ctx| preview_rejection(ctx, node))?;
+    if below.is_empty() {
+        return Ok(());
+    }
+    let ui = Ui::default();
+    let plans = count_with_noun(below.len(), "plan", "plans");
+    ui.print_message(format_args!("{plans} below become stale with it:"));
+    for path in below.iter().take(MAX_LISTED) {
+        ui.print_message(format_args!("  {path}"));
+    }
+    if below.len() > MAX_LISTED {
+        let left = below.len() - MAX_LISTED;
+        ui.print_message(format_args!("  … and {left} more"));
+    }
+    ui.print_message(format_args!("Reject {}? [y/N]", node.join(" ")));
+    match settings::read_yes_or_no() {
+        true => Ok(()),
+        false => Err(Failure::refused("not rejected").with_step(format!(
+            "tl request-changes {} -m TEXT   # leaves what is below alone where it can",
+            node.join(" ")
+        ))),
+    }
 }
 
 impl InvalidateArgs {
@@ -32,6 +64,9 @@ impl InvalidateArgs {
             reason: self.reason.clone(),
             shown: self.shown.shown_versions(),
         };
+        if !self.yes && is_called_by_person() && settings::is_at_terminal() {
+            confirm_rejection(app, &self.node.node)?;
+        }
         let outcome = app.run(|ctx| invalidate_node(ctx, &request))?;
         if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);

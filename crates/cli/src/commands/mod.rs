@@ -61,6 +61,7 @@ mod release;
 mod renumber;
 mod repair;
 mod replay;
+mod request_changes;
 mod restore;
 mod restore_backup;
 mod revalidate;
@@ -193,6 +194,7 @@ commands! {
         Approve "approve" => approve::ApproveArgs,
         Revalidate "revalidate" => revalidate::RevalidateArgs,
         Why "why" => why::WhyArgs,
+        RequestChanges "request-changes" => request_changes::RequestChangesArgs,
         Children "children" => children::ChildrenArgs,
         Outline "outline" => outline::OutlineArgs,
         Stats "stats" => stats::StatsArgs,

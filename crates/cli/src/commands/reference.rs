@@ -4,6 +4,7 @@
 //! exit codes from `exit_code.rs`; none of their texts is repeated here.
 
 mod mcp_page;
+mod scopes_page;
 
 use std::path::PathBuf;
 
@@ -43,6 +44,7 @@ impl ReferenceArgs {
             (SCHEMA_FILE, crate::project_file::render_schema()),
             ("exit-codes.md", render_exit_codes_page()),
             ("mcp.md", mcp_page::render_mcp_page()?),
+            ("scopes.md", scopes_page::render_scopes_page()),
         ];
         for (name, page) in pages {
             files.replace_file(name, &page)?;

@@ -57,6 +57,13 @@ pub(super) fn print_node(ui: Ui, view: &NodeView) {
     if let Some(version) = view.version_hash {
         field("version", &version.short_hex());
     }
+    if let Some(requested) = &view.changes_requested {
+        let at = requested.at.format_local_minute();
+        field("changes", &format!("requested by {}, {at}:", requested.by));
+        for line in requested.text.lines() {
+            ui.print_line(format_args!("    {}", styled(WARN, line)));
+        }
+    }
     if let Some(approval) = &view.approval {
         // The approval of another text stays visible: it says what was approved last, and by whom.
         let holds = if approval.holds {

@@ -2,11 +2,13 @@
 
 use application::Failure;
 use application::live_sessions::LiveSessionView;
-use application::project_status::{DuplicateView, ProjectStatus, load_project_status};
+use application::project_status::{
+    DuplicateView, ProjectStatus, ReturnedPlan, load_project_status,
+};
 use clap::Args;
 use domain::duplicate_ids::DUPLICATE_MARK;
 use domain::node::Status;
-use domain::text::count_with_noun;
+use domain::text::{clean_line, count_with_noun};
 
 use super::submit;
 use crate::exit_code::ExitCode;
@@ -111,6 +113,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
     }
     ui.print_blank_line();
     print_duplicates(ui, &view.duplicates);
+    print_change_requests(ui, &view.changes_requested);
     if view.attention.is_empty() && !view.duplicates.is_empty() {
         ui.print_line("What is ready:  tl next");
     } else if view.attention.is_empty() {
@@ -165,4 +168,22 @@ fn print_duplicates(ui: Ui, duplicates: &[DuplicateView]) {
         ));
         ui.print_line(format_args!("      {}", styled(DIM, &duplicate.next_step)));
     }
+}
+
+/// Prints the plans that went back to the agent.
+fn print_change_requests(ui: Ui, returned: &[ReturnedPlan]) {
+    const MAX_PRINTED_REQUESTS: usize = 10;
+    if returned.is_empty() {
+        return;
+    }
+    ui.print_line(styled(BOLD, "Changes requested (the agent's turn)"));
+    for one in returned.iter().take(MAX_PRINTED_REQUESTS) {
+        let said = clean_line(&one.request.text);
+        ui.print_line(format_args!("  {}  {}: {said}", one.path, one.request.by));
+    }
+    if returned.len() > MAX_PRINTED_REQUESTS {
+        let left = returned.len() - MAX_PRINTED_REQUESTS;
+        ui.print_line(format_args!("  … and {left} more"));
+    }
+    ui.print_blank_line();
 }

@@ -17,8 +17,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Wait until a person decides about a plan or comments on it
 ///
-/// Exits with 0 when the plan is approved, gets a comment, or a person decides in a review of it;
-/// with 1 on a timeout.
+/// Returns with every decision: approved, changes requested, rejected, a declined question, a comment,
+/// or a person's verdict in a review of it. Exits with 0 for these, with 1 on a timeout; `decision` in
+/// the JSON output says which it was.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl wait chapter 2
@@ -45,6 +46,13 @@ impl WaitArgs {
                 styled(BOLD, &view.path),
                 render_node_status(view.status)
             ));
+            if let Some(made) = &view.decision {
+                app.ui
+                    .print_line(format!("  {} by {}", made.kind.describe_outcome(), made.by));
+                for line in made.text.iter().flat_map(|text| text.lines()) {
+                    app.ui.print_line(format!("    {line}"));
+                }
+            }
             for said in &view.comments {
                 app.ui.print_line(format!("  {}: {}", said.by, said.text));
             }

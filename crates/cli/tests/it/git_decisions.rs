@@ -250,6 +250,29 @@ fn decisions_go_and_come_with_their_branch() {
 }
 
 #[test]
+fn requested_changes_reach_every_clone_and_the_next_text_answers_them() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    let words = "Шторм слишком рано";
+    ann.project.ok(&["request-changes", "act-1", "-m", words]);
+    assert_eq!(ann.project.status("act-1"), "draft");
+    ann.commit_all("ann sends it back");
+    ann.push();
+    bob.pull();
+    assert_eq!(bob.project.status("act-1"), "draft");
+    let shown = bob.project.json(&["show", "act-1"]);
+    assert_eq!(shown["changes_requested"]["text"], words);
+    bob.project
+        .write(Project::ACT, "# Act 1\n\nThe storm, later.\n");
+    let shown = bob.project.json(&["show", "act-1"]);
+    assert_eq!(shown["changes_requested"], serde_json::Value::Null);
+    // The approval of the former text was only suspended; the undo lets it hold again.
+    ann.project.ok(&["undo"]);
+    assert_eq!(ann.project.status("act-1"), "approved");
+    ann.project.ok(&["check"]);
+}
+
+#[test]
 fn opposite_decisions_are_both_kept_and_the_stricter_holds() {
     let (folder, ann) = shared_story();
     let bob = adopted_clone(folder.path());

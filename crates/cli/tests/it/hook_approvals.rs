@@ -113,17 +113,23 @@ fn an_agent_does_not_run_hooks_where_people_approve() {
 /// People go on talking after a command.
 #[test]
 fn a_typed_approval_ignores_the_words_after_the_node() {
-    for typed in [
-        "/approve-plan act 1 please, it reads well",
-        "/approve-plan act 1, thanks!",
-        "/approve-plan act-1. Then go on with chapter 2",
-        "/approve-plan act 1 --force",
-        "/approve-plan --force act-1",
+    for (typed, more) in [
+        ("/approve-plan act 1", "please, it reads well"),
+        ("/approve-plan act 1", ", thanks!"),
+        ("/approve-plan act-1", ". Then go on with chapter 2"),
+        ("/approve-plan act 1", "--force"),
+        ("/approve-plan --force act-1", ""),
     ] {
         let project = story();
         with_human_approval(&project);
         project.write(Project::ACT, crate::ACT_TEXT);
-        let answer = project.session("s").prompt(typed);
+        let session = project.session("s");
+        let asked = session.prompt(&format!("{typed} {more}"));
+        let question = asked.block().expect("a question");
+        assert_eq!(project.status("act-1"), "draft", "{typed}");
+        let (_, line) = question.split_once("type: ").expect("how to answer");
+        let code = line.split_whitespace().nth(2).expect("a code");
+        let answer = session.prompt(&format!("{typed} {code} {more}"));
         assert_eq!(answer.block(), None, "{typed}");
         assert_eq!(project.status("act-1"), "approved", "{typed}");
     }

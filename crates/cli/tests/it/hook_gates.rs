@@ -761,7 +761,12 @@ fn a_typed_approval_is_a_persons() {
     project.configure("policy.approval", "\"human\"");
     project.write(Project::ACT, crate::ACT_TEXT);
     let session = project.session("s");
-    let answer = session.prompt("/approve-plan act 1");
+    let asked = session.prompt("/approve-plan act 1");
+    let question = asked.block().expect("the person is shown the text first");
+    assert!(question.contains(crate::ACT_TEXT.lines().next().unwrap_or_default()));
+    assert_eq!(project.status("act-1"), "draft");
+    let (_, typed) = question.split_once("type: ").expect("how to answer");
+    let answer = session.prompt(typed.lines().next().unwrap_or_default());
     passed(&answer);
     assert!(
         said(&answer).contains("`act-1` is approved (typed by human:mara)"),

@@ -30,24 +30,47 @@ fn where_only_people_approve_a_client_that_cannot_ask_is_told_to_wait() {
     }
 }
 
-/// What a person answers.
-const WORDS: [(&str, Value, bool); 4] = [
-    ("accept", Value::Bool(true), true),
-    ("accept", Value::Bool(false), false),
-    ("decline", Value::Null, false),
-    ("cancel", Value::Null, false),
+/// What a person answers: the action, the decision in the form, and what the agent is told of it.
+const WORDS: [(&str, &str, Option<&str>); 5] = [
+    ("accept", "approve", None),
+    ("accept", "request-changes", Some("changes-requested")),
+    ("accept", "reject", Some("rejected")),
+    ("decline", "", Some("declined")),
+    ("cancel", "", Some("cancelled")),
 ];
 
-fn word(action: &str, approve: &Value) -> Value {
+fn word(action: &str, decision: &str) -> Value {
     match action {
-        "accept" => json!({ "action": action, "content": { "approve": approve } }),
+        "accept" => {
+            json!({ "action": action, "content": { "decision": decision, "comment": "more wind" } })
+        }
         _ => json!({ "action": action }),
     }
 }
 
+/// Asserts that an answer is recorded in the person's name and told to the agent.
+#[track_caller]
+fn assert_answered(project: &Project, result: &Value, told: Option<&str>) {
+    let said = structured(result);
+    assert_eq!(said["success"], told.is_none(), "{result}");
+    assert_eq!(said["decision"].as_str(), told, "{result}");
+    assert_eq!(project.status("act-1") == "approved", told.is_none());
+    if matches!(told, Some("changes-requested" | "rejected")) {
+        assert!(text(said, "comment").contains("more wind"), "{result}");
+    }
+    let last = &project.json(&["log", "--limit", "1"])[0];
+    let verb = match told {
+        None => "approve",
+        Some("changes-requested") => "request-changes",
+        Some("rejected") => "invalidate",
+        Some(_) => "decline",
+    };
+    assert_eq!((text(last, "by"), text(last, "verb")), ("human:mara", verb));
+}
+
 #[test]
 fn an_old_client_asks_the_person() {
-    for (action, approve, approved) in WORDS {
+    for (action, decision, told) in WORDS {
         let project = story();
         only_people_approve(&project);
         project.write(Project::ACT, crate::ACT_TEXT);
@@ -64,29 +87,18 @@ fn an_old_client_asks_the_person() {
         );
         assert_eq!(
             asked["params"]["requestedSchema"]["required"],
-            json!(["approve"])
+            json!(["decision"])
         );
         client
-            .say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": word(action, &approve) }));
+            .say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": word(action, decision) }));
         let result = client.answer_to(id)["result"].clone();
-        assert_eq!(
-            structured(&result)["success"],
-            approved,
-            "{action} {approve}: {result}"
-        );
-        assert_eq!(project.status("act-1") == "approved", approved);
-        if approved {
-            assert_eq!(
-                text(&project.json(&["log", "--limit", "1"])[0], "by"),
-                "human:mara"
-            );
-        }
+        assert_answered(&project, &result, told);
     }
 }
 
 #[test]
 fn a_new_client_asks_the_person() {
-    for (action, approve, approved) in WORDS {
+    for (action, decision, told) in WORDS {
         let project = story();
         only_people_approve(&project);
         project.write(Project::ACT, crate::ACT_TEXT);
@@ -106,7 +118,7 @@ fn a_new_client_asks_the_person() {
         let again = |state: &Value, arguments: Value| {
             json!({
                 "name": "approve_entity", "arguments": arguments, "requestState": state,
-                "inputResponses": { "approval": word(action, &approve) },
+                "inputResponses": { "approval": word(action, decision) },
             })
         };
         let state = asked["requestState"].clone();
@@ -131,18 +143,10 @@ fn a_new_client_asks_the_person() {
         assert_eq!(project.status("act-1"), "draft");
 
         let result = client.ask("tools/call", again(&state, act("act-1")))["result"].clone();
-        assert_eq!(
-            structured(&result)["success"],
-            approved,
-            "{action} {approve}: {result}"
-        );
-        assert_eq!(project.status("act-1") == "approved", approved);
-        if approved {
-            assert_eq!(
-                text(&project.json(&["log", "--limit", "1"])[0], "by"),
-                "human:mara"
-            );
-            project.ok(&["invalidate", "act-1", "--reason", "a test"]);
+        assert_answered(&project, &result, told);
+        if told.is_none() {
+            let rejected = "/approve-plan act 1 reject: a test";
+            assert_eq!(project.session("s").prompt(rejected).block(), None);
         }
         // An answer counts once.
         assert_eq!(
@@ -168,7 +172,7 @@ fn a_text_that_changed_while_the_person_read_is_asked_about_again() {
     project.write(Project::ACT, crate::ACT_EDITED);
     let yes = json!({
         "name": "approve_entity", "arguments": act("act-1"), "requestState": asked["requestState"],
-        "inputResponses": { "approval": { "action": "accept", "content": { "approve": true } } },
+        "inputResponses": { "approval": word("accept", "approve") },
     });
     let again = client.ask("tools/call", yes)["result"].clone();
     assert_eq!(text(&again, "resultType"), "input_required", "{again}");
@@ -182,9 +186,8 @@ fn a_text_that_changed_while_the_person_read_is_asked_about_again() {
     );
     let asked = client.notified("elicitation/create");
     project.write(Project::ACT, crate::ACT_TEXT);
-    client.say(
-        &json!({ "jsonrpc": "2.0", "id": asked["id"], "result": word("accept", &json!(true)) }),
-    );
+    client
+        .say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": word("accept", "approve") }));
     let result = client.answer_to(id)["result"].clone();
     assert_eq!(
         text(&structured(&result)["error"], "kind"),
@@ -192,6 +195,114 @@ fn a_text_that_changed_while_the_person_read_is_asked_about_again() {
         "{result}"
     );
     assert_eq!(project.status("act-1"), "draft");
+}
+
+/// Asks for an approval with either tool, in either era, and returns the message and the decisions
+/// of the form.
+fn asked_form(client: &mut Client, era: Era, tool: &str, arguments: Value) -> (String, Value) {
+    let params = match era {
+        Era::Old => {
+            client.request(
+                "tools/call",
+                json!({ "name": tool, "arguments": arguments }),
+            );
+            client.notified("elicitation/create")["params"].clone()
+        }
+        Era::New => client.call(tool, arguments)["inputRequests"]["approval"]["params"].clone(),
+    };
+    let decisions = params["requestedSchema"]["properties"]["decision"]["enum"].clone();
+    (text(&params, "message").to_owned(), decisions)
+}
+
+/// A project where only people approve, with an approved act, and a client that can ask.
+fn approved_story(era: Era) -> (Project, Client) {
+    let project = story();
+    project.write(Project::ACT, crate::ACT_TEXT);
+    only_people_approve(&project);
+    let session = project.session("s");
+    let question = session.prompt("/approve-plan act 1").block();
+    let question = question.expect("a question");
+    let (_, typed) = question.split_once("type: ").expect("how to answer");
+    let answer = session.prompt(typed.lines().next().unwrap_or_default());
+    assert_eq!(answer.block(), None);
+    assert_eq!(project.status("act-1"), "approved");
+    let form = json!({ "elicitation": { "form": {} } });
+    let client = Client::with_capabilities(&project, era, &[], form);
+    (project, client)
+}
+
+#[test]
+fn attacks_on_the_question_are_shown_to_the_person_by_both_tools() {
+    for era in ERAS {
+        for tool in ["approve_entity", "update_entity_state"] {
+            let (project, mut client) = approved_story(era);
+            // Saved twice: the difference is that to the approved text.
+            let first = format!("{}\nEVERYBODY DIES\n", crate::ACT_TEXT);
+            project.write(Project::ACT, &first);
+            client.call("get_entity_state", act("act-1"));
+            project.write(Project::ACT, format!("{first}The gate is shut.\n"));
+            let arguments = |project: &Project| {
+                let mut arguments = act("act-1");
+                if tool == "update_entity_state" {
+                    let version = project.json(&["show", "act-1"])["version_hash"].clone();
+                    arguments["status"] = json!("approved");
+                    arguments["version_hash"] = version;
+                }
+                arguments
+            };
+            let (message, decisions) = asked_form(&mut client, era, tool, arguments(&project));
+            assert!(message.contains("+EVERYBODY DIES"), "{tool}: {message}");
+            assert_eq!(decisions, json!(["approve", "request-changes", "reject"]));
+            assert_eq!(project.status("act-1"), "draft");
+        }
+    }
+}
+
+#[test]
+fn a_text_that_does_not_fit_the_form_cannot_be_approved_there() {
+    for era in ERAS {
+        let (project, mut client) = approved_story(era);
+        let long: String = (0..3_000).map(|line| format!("NEWTEXT {line}\n")).collect();
+        project.write(Project::ACT, &long);
+        let (message, decisions) = asked_form(&mut client, era, "approve_entity", act("act-1"));
+        assert!(message.contains("NEWTEXT 0"), "{message}");
+        assert!(message.contains("lines are not shown here"), "{message}");
+        assert_eq!(decisions, json!(["request-changes", "reject"]));
+    }
+    let (project, mut client) = approved_story(Era::New);
+    let long: String = (0..3_000).map(|line| format!("NEWTEXT {line}\n")).collect();
+    project.write(Project::ACT, &long);
+    let asked = client.call("approve_entity", act("act-1"));
+    let forged = json!({
+        "name": "approve_entity", "arguments": act("act-1"), "requestState": asked["requestState"],
+        "inputResponses": { "approval": word("accept", "approve") },
+    });
+    let result = client.ask("tools/call", forged)["result"].clone();
+    assert_eq!(structured(&result)["decision"], "cancelled", "{result}");
+    assert_eq!(project.status("act-1"), "draft");
+}
+
+#[test]
+fn wait_returns_at_once_when_a_person_says_no() {
+    for (word, kind) in [("reject", "rejected"), ("changes", "changes-requested")] {
+        let (project, mut client) = approved_story(Era::New);
+        project.write(Project::ACT, crate::ACT_EDITED);
+        let arguments = json!({ "node": "act-1", "timeout_seconds": 60 });
+        let id = client.request(
+            "tools/call",
+            json!({ "name": "wait", "arguments": arguments }),
+        );
+        client.call("where", json!({}));
+        let typed = format!("/approve-plan act 1 {word}: too much rain");
+        assert_eq!(project.session("s").prompt(&typed).block(), None);
+        let result = client.answer_to(id)["result"].clone();
+        let made = &structured(&result)["decision"];
+        assert_eq!(
+            (text(made, "kind"), text(made, "text")),
+            (kind, "too much rain"),
+            "{result}"
+        );
+    }
 }
 
 #[test]

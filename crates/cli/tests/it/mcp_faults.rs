@@ -120,11 +120,13 @@ fn many_clients_at_once_lose_nothing() {
                             json!({ "entity_type": "act", "entity_id": id, "force": true });
                         client.call("approve_entity", forced)
                     } else {
-                        let why = format!("round {round}");
-                        client.call(
-                            "cascade_invalidate",
-                            json!({ "entity_type": "act", "entity_id": id, "reason": why }),
-                        )
+                        let act = json!({ "entity_type": "act", "entity_id": id });
+                        let now = client.call("get_entity_state", act.clone());
+                        let mut rejected = act;
+                        rejected["status"] = json!("invalid");
+                        rejected["version_hash"] = now["structuredContent"]["version_hash"].clone();
+                        rejected["invalidation_reason"] = json!(format!("round {round}"));
+                        client.call("update_entity_state", rejected)
                     };
                     assert_eq!(result["isError"], false, "{result}");
                 }

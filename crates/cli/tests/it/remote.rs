@@ -197,6 +197,33 @@ fn work_together(team: &Team) {
 }
 
 #[test]
+fn the_policy_of_the_server_decides_for_laptops() {
+    let team = Team::start();
+    team.project.configure("policy.approval", "\"human\"");
+    team.project.ok(&["status"]);
+    let laptop = team.laptop();
+    laptop.configure("policy.approval", "\"anyone\"");
+    laptop.write(Project::ACT, ACT_EDITED);
+    // A script on the laptop of somebody who may decide.
+    let version = text(&laptop.json(&["show", "act-1"]), "version_hash").to_owned();
+    for arguments in [
+        &["approve", "act-1"][..],
+        &["approve", "act-1", "--version", &version],
+        &["request-changes", "act-1", "-m", "x"],
+        &["invalidate", "act-1", "--reason", "x"],
+    ] {
+        let refused = run_with(&laptop, &[], arguments);
+        assert_eq!(refused.code, 1, "{arguments:?}: {}", refused.stdout);
+        assert!(
+            refused.stderr.contains("only a person"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert_eq!(laptop.status("act-1"), "draft");
+}
+
+#[test]
 fn what_is_approved_here_is_seen_there() {
     work_together(&Team::start());
 }

@@ -127,12 +127,8 @@ fn everything_is_done_in_the_name_of_the_token() {
         303
     );
     assert_eq!(last_by(&project), "agent:ci/1");
-    let done = call(
-        &server,
-        &ci,
-        "cascade_invalidate",
-        act(json!({ "reason": "by ci" })),
-    );
+    project.write(Project::ACT, format!("{ACT_TEXT}\nMore.\n"));
+    let done = call(&server, &ci, "create_backup", act(json!({})));
     assert_eq!(done["isError"], false, "{done}");
     assert_eq!(
         last_by(&project),
@@ -142,11 +138,12 @@ fn everything_is_done_in_the_name_of_the_token() {
     let done = call(
         &server,
         &ci,
-        "cascade_invalidate",
-        act(json!({ "reason": "x", "by": "human:eve" })),
+        "create_backup",
+        act(json!({ "by": "human:eve" })),
     );
     assert_eq!(done["isError"], true, "there is no such argument: {done}");
-    let again = json!({ "name": "cascade_invalidate", "arguments": act(json!({ "reason": "as an older client" })) });
+    project.write(Project::ACT, format!("{ACT_TEXT}\nMore, again.\n"));
+    let again = json!({ "name": "create_backup", "arguments": act(json!({})) });
     let done = server.call_in_session(&ci, &again);
     assert_eq!(done["result"]["isError"], false, "{done}");
     assert_eq!(last_by(&project), "agent:ci/1", "also in a session");
@@ -197,13 +194,12 @@ fn a_scope_goes_so_far_and_no_further() {
     let decisions = [
         "approve",
         "revalidate",
+        "request-changes",
         "condemn",
-        "restore",
         "undo",
         "accept",
         "pass",
         "send-back",
-        "retry",
     ];
     for (secret, may_comment) in [(&guest, false), (&ci, true), (&bob, true)] {
         let before = operations();
@@ -236,30 +232,47 @@ fn a_scope_goes_so_far_and_no_further() {
             .map(|tool| text(tool, "name").to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(
-        tools(&server.token),
-        tools(&anna),
-        "who may decide is offered everything"
+    let decides = "cascade_invalidate".to_owned();
+    assert!(tools(&server.token).contains(&decides));
+    assert!(
+        !tools(&anna).contains(&decides),
+        "a model with Anna's token is an agent"
     );
-    assert_eq!(
-        tools(&ci),
-        tools(&anna),
-        "and an agent too: what its word is worth is for the rules to say"
-    );
+    assert_eq!(tools(&ci), tools(&anna));
     assert!(tools(&guest).contains(&"get_entity_state".to_owned()));
     for tool in ["approve_entity", "cascade_invalidate", "create_backup"] {
         assert!(!tools(&guest).contains(&tool.to_owned()), "{tool}");
         let refused = call(&server, &guest, tool, act(json!({})));
         assert_eq!(refused["isError"], true, "{tool}: {refused}");
         let said = refused["structuredContent"]["error"]["message"].to_string();
-        assert!(said.contains("needs a token of the scope"), "{said}");
+        assert!(said.contains("needs the scope"), "{said}");
     }
-    assert_eq!(tools(&bob), tools(&guest));
-    let refused = call(&server, &bob, "approve_entity", act(json!({})));
-    assert!(
-        refused.to_string().contains("scope `approve`"),
-        "a person's word takes more: {refused}"
-    );
+    assert_eq!(tools(&bob), tools(&ci));
+    project.write(Project::ACT, format!("{ACT_TEXT}\nMore.\n"));
+    // What the dashboard refuses, the tools refuse.
+    let version = text(&project.json(&["show", "act-1"]), "version_hash").to_owned();
+    for secret in [&bob, &ci, &anna] {
+        for (tool, arguments) in [
+            ("approve_entity", json!({})),
+            ("cascade_invalidate", json!({ "reason": "x" })),
+            (
+                "update_entity_state",
+                json!({ "status": "invalid", "version_hash": version }),
+            ),
+            (
+                "update_entity_state",
+                json!({ "status": "approved", "version_hash": version }),
+            ),
+        ] {
+            let refused = call(&server, secret, tool, act(arguments));
+            assert_eq!(refused["isError"], true, "{tool}: {refused}");
+            assert!(
+                refused.to_string().contains("scope `approve`"),
+                "{tool}: {refused}"
+            );
+        }
+    }
+    assert_eq!(project.status("act-1"), "draft");
     assert_eq!(
         call(&server, &guest, "get_entity_state", act(json!({})))["isError"],
         false
@@ -308,12 +321,27 @@ fn an_agent_with_a_token_is_not_asked_in_a_persons_place() {
     assert_eq!(text(&project.json(&["show", "act-1"]), "status"), "draft");
     let question = asked(&anna);
     assert_eq!(question["resultType"], "input_required", "{question}");
-    let done = call(
-        &server,
-        &anna,
-        "approve_entity",
-        act(json!({ "force": true })),
-    );
+    // Her client that cannot ask her is an agent like any other, with either tool.
+    let version = text(&project.json(&["show", "act-1"]), "version_hash").to_owned();
+    for (tool, arguments) in [
+        ("approve_entity", json!({ "force": true })),
+        (
+            "update_entity_state",
+            json!({ "status": "approved", "version_hash": version }),
+        ),
+    ] {
+        let done = call(&server, &anna, tool, act(arguments));
+        assert_ne!(done["structuredContent"]["success"], true, "{done}");
+        assert_eq!(project.status("act-1"), "draft", "{tool}");
+    }
+    let yes = json!({ "action": "accept", "content": { "decision": "approve" } });
+    let params = json!({
+        "name": "approve_entity", "arguments": act(json!({ "force": true })),
+        "requestState": question["requestState"], "inputResponses": { "approval": yes },
+    });
+    let able = json!({ "elicitation": { "form": {} } });
+    let done = server.ask_able_to(&able, &anna, "tools/call", params);
+    let done = done.message()["result"].clone();
     assert_eq!(done["structuredContent"]["success"], true, "{done}");
     assert_eq!(last_by(&project), "human:anna");
 }
@@ -483,8 +511,12 @@ fn what_was_changed_and_who_was_turned_away_is_noted() {
     );
     let called = audited(&project, |line| line["action"] == "mcp create_backup").remove(0);
     assert_eq!(
-        (text(&called, "outcome"), text(&called, "detail")),
-        ("done", "act-1")
+        (text(&called, "outcome"), text(&called, "principal")),
+        ("done", "human:anna")
+    );
+    assert!(
+        text(&called, "detail").starts_with("act-1 as agent:web-client/"),
+        "{called}"
     );
     audited(&project, |line| {
         line["outcome"] == "403" && line["principal"] == "human:guest"

@@ -84,6 +84,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "tl approve act-1",
         ),
         s(
+            "request-changes",
+            &["request-changes"],
+            &STORY,
+            "",
+            "tl request-changes chapter-01 -m wind",
+        ),
+        s(
             "invalidate",
             &["invalidate"],
             &STORY,
