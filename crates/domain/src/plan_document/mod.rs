@@ -8,10 +8,12 @@ mod batch;
 mod change;
 mod check;
 mod context_file;
+mod diff_check;
 mod document_record;
 mod entity;
 mod markdown;
 mod model;
+mod patch;
 mod plan_json;
 mod reconcile;
 mod revision;
@@ -22,6 +24,7 @@ pub use batch::parse_batch;
 pub use change::{AppliedChange, ChangeRefused, DocPlace, PlanChange, apply_changes};
 pub use check::{PlanProblem, ProblemGrade, check_plan};
 pub use context_file::{CONTEXT_LISTS, check_context};
+pub use diff_check::{UnappliedChange, apply_milestone, check_diffs, list_node_files};
 pub use document_record::{
     CurrentDocument, DocumentRecord, FreezeRecord, new_plan_id, unique_document_id,
 };
@@ -32,6 +35,7 @@ pub use model::{
     InvisibleKnowledge, Milestone, MilestoneDependencies, Overview, Plan, PlanningContext,
     RejectedAlternative, Revises, Risk, SCHEMA_VERSION, Scenarios, TestPlan, Wave,
 };
+pub use patch::{PatchProblem, PatchedFiles};
 pub use plan_json::{diff_plan_texts, locate_problems, plan_json_schema, read_plan, write_plan};
 pub use reconcile::{
     Reconciliation, RepositoryState, UnchangedIntent, UnprovenCriteria, compare_with_repository,
