@@ -78,8 +78,19 @@ pub enum Notice {
     NotRecorded { why: String },
     /// The overwritten plan is in the store, but its readable backup could not be written.
     NoBackup { node: String, why: String },
-    /// A file marks a node as complete, but its evidence does not hold.
-    Unproved { node: String, why: String },
+    /// A node that was said to be complete, although something about it is open.
+    Unproved {
+        node: String,
+        why: String,
+        /// Whether it counts as complete all the same, because the gate only warns.
+        is_complete: bool,
+    },
+    /// A complete node is open again, because something below it is.
+    Reopened { node: String, by: String },
+    /// A node was begun before one that it needs.
+    NeedsOpen { node: String, by: String },
+    /// A file names a phase that its ticket may not be in yet; it counts all the same.
+    PhaseSkipped { node: String, why: String },
     /// A session's file could not be updated.
     NotWritten { path: String, why: String },
     /// Work left over by an interrupted process is complete now.
@@ -406,6 +417,22 @@ impl<'a> Context<'a> {
     /// Returns the notices since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
         self.noticed.take()
+    }
+
+    /// Returns those notices since the last call that report a claim about the work.
+    pub(crate) fn take_work_notices(&self) -> Vec<Notice> {
+        let is_about_work = |notice: &Notice| {
+            matches!(
+                notice,
+                Notice::Unproved { .. }
+                    | Notice::Reopened { .. }
+                    | Notice::NeedsOpen { .. }
+                    | Notice::PhaseSkipped { .. }
+            )
+        };
+        let (taken, left) = self.noticed.take().into_iter().partition(is_about_work);
+        self.noticed.replace(left);
+        taken
     }
 
     /// Like [`Context::take_notices`], with at most ten misplaced, unavailable or duplicate files and the

@@ -5,28 +5,26 @@
 
 use std::time::Duration;
 
-use domain::gates::{Event, FiredGate, UnprovedNode};
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::policy::GateMode;
-use domain::ports::{
-    FileReadResult, FileStatResult, FolderEntryKind, GitHead, Snapshot, Transaction,
-};
+use domain::ports::{FileReadResult, FileStatResult, FolderEntryKind, Snapshot};
 use domain::profile::EvidenceNeed;
 use domain::record;
 use domain::review::{LoopState, Review};
+use domain::work::completion::{CompletionGap, describe_gaps};
 use domain::work::evidence::{
-    Evidence, Proof, ProofCheck, ProofResult, ProofStatus, find_completion_objection, judge_proof,
+    Evidence, FailedRun, Proof, ProofCheck, ProofResult, ProofStatus, judge_proof, shorten_output,
 };
-use domain::work::uncommitted::is_excluded;
+use domain::work::test_report::{TestOutcome, find_test_outcome, parse_test_report};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::{Context, Notice};
-use crate::duplicate_ids::refuse_duplicate;
+use crate::completion::{CompletionScope, find_gaps};
+use crate::context::Context;
+use crate::evidence_inputs::digest_inputs;
 use crate::failure::Failure;
-use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{observe_node, with_recorded_node};
 use crate::scan::ScanScope;
@@ -77,6 +75,7 @@ pub fn add_evidence(
         after.proofs.push(Proof {
             asks: asks.clone(),
             result: None,
+            failed_before: None,
         });
         let mut operation = ctx.new_operation(
             Verb::Evidence,
@@ -96,13 +95,22 @@ pub fn add_evidence(
 fn check_declaration(ctx: &Context<'_>, asks: &ProofCheck) -> Result<(), Failure> {
     let invalid = |what: String| Err(Failure::invalid(what));
     let paths: Vec<&String> = match asks {
-        ProofCheck::Command { run, inputs } => {
+        ProofCheck::Command { run, inputs } | ProofCheck::Test { run, inputs, .. } => {
             if run.first().is_none_or(|program| program.trim().is_empty()) {
                 return invalid(
                     "a command is missing: tl evidence add NODE -- cargo test".to_owned(),
                 );
             }
-            inputs.iter().collect()
+            let report = match asks {
+                ProofCheck::Test { test, report, .. } => {
+                    if test.trim().is_empty() {
+                        return invalid("the test has no name".to_owned());
+                    }
+                    report.as_ref()
+                }
+                _ => None,
+            };
+            inputs.iter().chain(report).collect()
         }
         ProofCheck::File { path } => vec![path],
         ProofCheck::Review { review } => {
@@ -135,22 +143,21 @@ pub fn run_evidence(
 ) -> Result<EvidenceView, Failure> {
     // Commands run between two transactions. A test suite may take minutes, and holding the write
     // lock that long would block every other writer.
-    let (id, path, declared) = {
+    let (node, path, declared) = {
         let found = observe_node(ctx, node, ScanScope::Lineage)?;
         reject_extra_words(found.rest)?;
-        let path = load_node_path(&*found.state, &load_node(&*found.state, found.id)?)?;
-        (
-            found.id,
-            path,
-            record::read_record::<Evidence>(&*found.state, &evidence_key(found.id))?
-                .unwrap_or_default(),
-        )
+        let node = load_node(&*found.state, found.id)?;
+        let path = load_node_path(&*found.state, &node)?;
+        let key = evidence_key(found.id);
+        let declared = record::read_record::<Evidence>(&*found.state, &key)?;
+        (node, path, declared.unwrap_or_default())
     };
+    let id = node.id;
     if declared.proofs.is_empty() {
         return Err(
             Failure::not_found(format!("nothing is declared that would prove `{path}`"))
                 .with_step(format!(
-                    "tl evidence add {path} -- cargo test   # a command that must end with 0"
+                    "tl evidence propose {path}   # the project's own test command"
                 ))
                 .with_step(format!("tl evidence add {path} --file docs/report.md")),
         );
@@ -159,7 +166,7 @@ pub fn run_evidence(
     for proof in &declared.proofs {
         // The digest is taken before the command runs: an input changed meanwhile makes the result
         // stale instead of proving a text that was never tested.
-        let inputs = digest_inputs(ctx, &*ctx.store.begin_read()?, &proof.asks)?;
+        let inputs = digest_inputs(ctx, &*ctx.store.begin_read()?, &node, &proof.asks)?;
         results.push((
             proof.asks.clone(),
             run_proof(ctx, &path, &proof.asks, inputs, most)?,
@@ -170,9 +177,15 @@ pub fn run_evidence(
     // Results are matched by declaration, not by position.
     let before = record::read_record::<Evidence>(&*tx, &evidence_key(id))?;
     let mut after = before.clone().unwrap_or_default();
-    for (asks, result) in results {
+    for (asks, ran) in results {
         if let Some(proof) = after.proofs.iter_mut().find(|proof| proof.asks == asks) {
-            proof.result = Some(result);
+            if ran.failed_test {
+                proof.failed_before = Some(FailedRun {
+                    at: ran.result.at,
+                    inputs: ran.result.inputs,
+                });
+            }
+            proof.result = Some(ran.result);
         }
     }
     let passed = after
@@ -196,6 +209,13 @@ pub fn run_evidence(
     Ok(seen)
 }
 
+/// The result of one run of a proof.
+struct ProofRun {
+    result: ProofResult,
+    /// Whether it was the failing run of a test.
+    failed_test: bool,
+}
+
 /// Runs one proof and returns its result.
 fn run_proof(
     ctx: &Context<'_>,
@@ -203,14 +223,41 @@ fn run_proof(
     asks: &ProofCheck,
     inputs: Digest32,
     most: Duration,
-) -> Result<ProofResult, Failure> {
+) -> Result<ProofRun, Failure> {
+    let run_command = |run: &[String]| {
+        ctx.commands.run_command(run, most)?.ok_or_else(|| {
+            Failure::refused("commands cannot be run through this connection")
+                .with_step(format!("at the machine itself: tl evidence run {node}"))
+        })
+    };
+    let mut failed_test = false;
     let (passed, exit_code, output) = match asks {
         ProofCheck::Command { run, .. } => {
-            let ran = ctx.commands.run_command(run, most)?.ok_or_else(|| {
-                Failure::refused("commands cannot be run through this connection")
-                    .with_step(format!("at the machine itself: tl evidence run {node}"))
-            })?;
+            let ran = run_command(run)?;
             (ran.exit_code == Some(0), ran.exit_code, ran.output)
+        }
+        ProofCheck::Test {
+            test, run, report, ..
+        } => {
+            let ran = run_command(run)?;
+            let outcome = find_reported_outcome(ctx, test, report.as_deref(), &ran.output);
+            let (passed, note) = match outcome {
+                Some(TestOutcome::Passed) => (true, None),
+                Some(TestOutcome::Failed) => (false, None),
+                Some(TestOutcome::Skipped) => (false, Some("was skipped")),
+                None => (false, Some("is not among the results")),
+            };
+            // A test that does not even compile fails, too; one that does not exist yet does not.
+            failed_test = match outcome {
+                Some(outcome) => outcome == TestOutcome::Failed,
+                None => ran.exit_code != Some(0),
+            };
+            let note = note.map(|note| format!("\n(test `{test}` {note})"));
+            (
+                passed,
+                ran.exit_code,
+                ran.output + &note.unwrap_or_default(),
+            )
         }
         ProofCheck::File { path } => {
             // An empty file proves nothing: it is what `touch` leaves.
@@ -223,14 +270,50 @@ fn run_proof(
             String::new(),
         ),
     };
-    Ok(ProofResult {
-        passed,
-        exit_code,
-        at: ctx.clock.now(),
-        by: ctx.actor.clone(),
-        inputs,
-        output,
+    Ok(ProofRun {
+        result: ProofResult {
+            passed,
+            exit_code,
+            at: ctx.clock.now(),
+            by: ctx.actor.clone(),
+            inputs,
+            output: shorten_output(&output).to_owned(),
+        },
+        failed_test,
     })
+}
+
+/// Maximum number of report files that are read.
+const MAX_REPORT_FILES: usize = 400;
+
+/// Maximum size of a report.
+const MAX_REPORT_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Returns the outcome of a test by the report the command wrote, or else by its output.
+fn find_reported_outcome(
+    ctx: &Context<'_>,
+    test: &str,
+    report: Option<&str>,
+    output: &str,
+) -> Option<TestOutcome> {
+    let Some(report) = report else {
+        return find_test_outcome(&parse_test_report(output), test);
+    };
+    let read_report = |path: &str| match ctx.files.read_file(path, MAX_REPORT_BYTES) {
+        FileReadResult::Text { text, .. } => parse_test_report(&text),
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => Vec::new(),
+    };
+    let mut results = read_report(report);
+    if results.is_empty() {
+        let files = ctx.files.list_folder(report).into_iter();
+        for file in files
+            .filter(|entry| entry.kind == FolderEntryKind::File && entry.name.ends_with(".xml"))
+            .take(MAX_REPORT_FILES)
+        {
+            results.extend(read_report(&format!("{report}/{}", file.name)));
+        }
+    }
+    find_test_outcome(&results, test)
 }
 
 /// Whether a review is complete.
@@ -257,7 +340,7 @@ pub(crate) fn build_evidence_view(
     operation: Option<OperationId>,
 ) -> Result<EvidenceView, Failure> {
     let node = load_node(state, id)?;
-    let proofs = judge_proofs(ctx, state, id)?
+    let proofs = judge_node(ctx, state, &node)?
         .into_iter()
         .map(|(proof, standing)| ProofView {
             words: proof.asks.describe_condition(),
@@ -265,7 +348,11 @@ pub(crate) fn build_evidence_view(
             standing,
         })
         .collect();
-    let missing = find_missing_proof(ctx, state, &node)?;
+    let gaps: Vec<CompletionGap> = find_gaps(ctx, state, &node, CompletionScope::Whole)?
+        .into_iter()
+        .filter(|gap| matches!(gap, CompletionGap::Proof { .. } | CompletionGap::NoEvidence))
+        .collect();
+    let missing = (!gaps.is_empty()).then(|| describe_gaps(&node.alias, &gaps));
     Ok(EvidenceView {
         node: load_node_path(state, &node)?,
         proved: missing.is_none(),
@@ -276,218 +363,42 @@ pub(crate) fn build_evidence_view(
 }
 
 /// Judges every proof of a node against its present inputs.
-pub(crate) fn judge_proofs(
+pub(crate) fn judge_node(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    id: NodeId,
+    node: &Node,
 ) -> Result<Vec<(Proof, ProofStatus)>, Failure> {
-    let evidence = record::read_record::<Evidence>(state, &evidence_key(id))?.unwrap_or_default();
+    let key = evidence_key(node.id);
+    let evidence = record::read_record::<Evidence>(state, &key)?.unwrap_or_default();
     let mut found = Vec::new();
     for proof in evidence.proofs {
-        let standing = judge_proof(&proof, digest_inputs(ctx, state, &proof.asks)?);
+        let standing = judge_proof(&proof, digest_inputs(ctx, state, node, &proof.asks)?);
         found.push((proof, standing));
     }
     Ok(found)
 }
 
-/// Returns why a node may not count as complete; `None` if it may.
-pub(crate) fn find_missing_proof(
+/// Whether a node lacks evidence that it needs, in a mode of the gate that counts for the caller.
+pub(crate) fn lacks_proof(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
-) -> Result<Option<String>, Failure> {
-    // Checked first: judging proofs reads files and asks git.
+) -> Result<bool, Failure> {
     let profile = ctx.find_profile(&node.profile);
     let has_gate = profile.is_none_or(|profile| profile.has_gate("done"));
-    if ctx.policy.gates.done == GateMode::Off || !has_gate {
-        return Ok(None);
+    if ctx.policy.gates.done != GateMode::Block || !has_gate {
+        return Ok(false);
     }
     let level = profile.and_then(|profile| profile.find_level(&node.level));
-    let need = level.map_or(EvidenceNeed::Declared, |level| level.evidence);
-    let proofs: Vec<(ProofCheck, ProofStatus)> = judge_proofs(ctx, state, node.id)?
-        .into_iter()
-        .map(|(proof, standing)| (proof.asks, standing))
-        .collect();
-    Ok(find_completion_objection(&node.alias, need, &proofs))
-}
-
-/// Returns the missing proof that prevents completion, if the gate blocks.
-pub(crate) fn find_blocking_proof(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    node: &Node,
-) -> Result<Option<String>, Failure> {
-    Ok(find_missing_proof(ctx, state, node)?.filter(|_| ctx.policy.gates.done == GateMode::Block))
-}
-
-/// Refuses to complete an unproved node, if the gate blocks and there is no override.
-pub(crate) fn refuse_unproved(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    node: &Node,
-) -> Result<(), Failure> {
-    refuse_duplicate(ctx, state, node)?;
-    let Some(why) = find_missing_proof(ctx, state, node)? else {
-        return Ok(());
-    };
-    // An override is not consumed here: the caller may still fail, and a person's permission is for
-    // one completion.
-    let verdict = evaluate_with_overrides(
-        ctx,
-        state,
-        &Event {
-            profiles: ctx.profiles,
-            unproved: Some(UnprovedNode {
-                path: &load_node_path(state, node)?,
-                profile: ctx.find_profile(&node.profile),
-                why: &why,
-            }),
-            ..Event::default()
-        },
-    )?;
-    if !verdict.warnings.is_empty() {
-        ctx.push_notice(Notice::Unproved {
-            node: node.alias.clone(),
-            why,
-        });
-    }
-    match verdict.blocks.into_iter().next() {
-        Some(FiredGate { objection, .. }) => Err(objection
-            .next_steps
-            .into_iter()
-            .fold(Failure::refused(objection.why), Failure::with_step)),
-        None => Ok(()),
-    }
-}
-
-/// Consumes the override with which an unproved node is completed.
-pub(crate) fn consume_override(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    node: &Node,
-) -> Result<(), Failure> {
-    let key = override_note_key("done", &load_node_path(&*tx, node)?);
-    if tx.load_note(&key)?.is_some() {
-        tx.save_note(&key, None, ctx.clock.now())?;
-    }
-    Ok(())
+    let proofs = judge_node(ctx, state, node)?;
+    let is_required = level.is_some_and(|level| level.evidence == EvidenceNeed::Required);
+    Ok((is_required && proofs.is_empty())
+        || proofs
+            .iter()
+            .any(|(_, status)| *status != ProofStatus::Fresh))
 }
 
 /// Returns the record key of a node's evidence.
 fn evidence_key(node: NodeId) -> String {
     node.0.to_string()
-}
-
-/// Returns a digest of the inputs of a proof as they are now.
-fn digest_inputs(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    asks: &ProofCheck,
-) -> Result<Digest32, Failure> {
-    let mut seen: Vec<String> = Vec::new();
-    match asks {
-        ProofCheck::Command { inputs, .. } if inputs.is_empty() => {
-            // Without declared inputs the whole repository is the input: HEAD, and the content of
-            // every uncommitted file.
-            let head = match ctx.git.read_head() {
-                Ok(GitHead::At(commit)) => commit,
-                // Without git there is nothing to compare; the digest is constant, and a result
-                // stays valid until the proof runs again.
-                Ok(GitHead::NoRepository) => return Ok(Digest32::of_bytes(b"")),
-                Ok(GitHead::Unborn) | Err(_) => String::new(),
-            };
-            seen.push(head);
-            for changed in ctx.git.count_uncommitted_lines(&[]).unwrap_or_default() {
-                seen.push(digest_file(ctx, &changed.path));
-            }
-        }
-        ProofCheck::Command { inputs, .. } => {
-            for input in inputs {
-                let (folder, pattern) = split_glob(input);
-                match ctx.files.stat_file(input) {
-                    FileStatResult::Present(_) => seen.push(digest_file(ctx, input)),
-                    // A folder or a glob pattern; a plain file was handled above.
-                    _ => digest_folder(ctx, &folder, pattern.as_deref(), 0, &mut seen),
-                }
-            }
-        }
-        ProofCheck::File { path } => seen.push(digest_file(ctx, path)),
-        ProofCheck::Review { review } => {
-            seen.push(
-                state
-                    .record_body("review", review)?
-                    .map(|body| body.to_string())
-                    .unwrap_or_default(),
-            );
-        }
-    }
-    Ok(Digest32::of_bytes(seen.join("\n").as_bytes()))
-}
-
-/// Splits an input into the folder before the first glob character, and the pattern if there is
-/// one.
-fn split_glob(input: &str) -> (String, Option<String>) {
-    let fixed = input.split(['*', '?', '[', '{']).next().unwrap_or_default();
-    if fixed == input {
-        return (input.trim_end_matches('/').to_owned(), None);
-    }
-    let folder = fixed.rsplit_once('/').map_or("", |(folder, _)| folder);
-    (folder.to_owned(), Some(input.to_owned()))
-}
-
-/// Maximum size of a hashed input; a larger file is compared by size and modification time.
-const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
-
-/// Maximum folder depth of inputs; deeper folders are ignored.
-const MAX_FOLDER_DEPTH: usize = 32;
-
-/// Appends the digests of all matching files below a folder.
-fn digest_folder(
-    ctx: &Context<'_>,
-    folder: &str,
-    pattern: Option<&str>,
-    depth: usize,
-    seen: &mut Vec<String>,
-) {
-    if depth > MAX_FOLDER_DEPTH {
-        return;
-    }
-    for entry in ctx.files.list_folder(folder) {
-        let path = if folder.is_empty() {
-            entry.name.clone()
-        } else {
-            format!("{folder}/{}", entry.name)
-        };
-        match entry.kind {
-            // Both change with nearly every command, which would make every proof stale at once.
-            FolderEntryKind::Folder if entry.name != ".git" && entry.name != ".throughline" => {
-                digest_folder(ctx, &path, pattern, depth + 1, seen);
-            }
-            FolderEntryKind::File => {
-                let fits = pattern.is_none_or(|pattern| {
-                    is_excluded(&path, std::slice::from_ref(&pattern.to_owned()))
-                });
-                if fits {
-                    seen.push(digest_file(ctx, &path));
-                }
-            }
-            FolderEntryKind::Folder | FolderEntryKind::Other => {}
-        }
-    }
-}
-
-/// Returns a file's path and content hash as one line.
-fn digest_file(ctx: &Context<'_>, path: &str) -> String {
-    let content = match ctx.files.read_file(path, MAX_INPUT_BYTES) {
-        FileReadResult::Text { text, .. } => Digest32::of_bytes(text.as_bytes()).to_string(),
-        FileReadResult::Missing => "missing".to_owned(),
-        // Binary or too large: size and modification time are used instead of the content.
-        FileReadResult::Unreadable { .. } => match ctx.files.stat_file(path) {
-            FileStatResult::Present(stamp) => format!("{} {}", stamp.size, stamp.modified_ns),
-            FileStatResult::Missing
-            | FileStatResult::Refused(_)
-            | FileStatResult::Unavailable(_) => "refused".to_owned(),
-        },
-    };
-    format!("{path} {content}")
 }

@@ -7,10 +7,12 @@
 use domain::fact::Fact;
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
+use domain::policy::GateMode;
 use domain::ports::Transaction;
 use domain::record;
 use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
 
+use crate::completion::follow_progress;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::session_position::{
@@ -69,6 +71,7 @@ pub(crate) fn follow_commits(
             changed.push((node, after, progress));
         }
     }
+    follow_progress(ctx, &*tx, &mut facts)?;
     if !facts.is_empty() {
         let mut operation = ctx.new_operation(Verb::Commit, describe_operation(&changed));
         operation.facts = facts;
@@ -143,6 +146,19 @@ fn describe_progress(
                 "Throughline: {} has taken {} lines, more than {most}: split the scenario in test-definitions.md, or close what \
                  is finished: tl ticket scenario done",
                 node.alias, tdd.lines
+            ));
+        }
+    }
+    for (node, tdd, _) in changed {
+        if ctx.policy.gates.test_first != GateMode::Off
+            && let Some(subject) = &tdd.untested
+            // Once, with the commit itself.
+            && tdd.last_commit.as_ref() == Some(subject)
+        {
+            told.push(format!(
+                "Throughline: {} was implemented by `{subject}` before any failing test was committed. Show that its \
+                 test fails without the change: tl evidence propose {}",
+                node.alias, node.alias
             ));
         }
     }

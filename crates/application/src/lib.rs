@@ -4,9 +4,11 @@
 //! types of [`views`], the one JSON vocabulary of the product.
 
 mod absent_nodes;
+mod completion;
 mod context;
 mod coordination;
 mod duplicate_ids;
+mod evidence_inputs;
 mod failure;
 mod file_progress;
 pub mod file_writes;
@@ -15,6 +17,7 @@ mod ignored_folders;
 mod locate;
 mod observe;
 mod overlay;
+mod phase_moves;
 mod plan_backup;
 mod plan_summary;
 mod precise_cascade;
@@ -74,6 +77,7 @@ pub mod plan_node;
 pub mod plan_stats;
 pub mod poll_decision;
 pub mod project_status;
+pub mod propose_evidence;
 pub mod rebuild_state;
 pub mod record_event;
 pub mod record_policy;

@@ -21,10 +21,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claim_node;
+use crate::completion::{CompletionScope, find_blocking_gaps, follow_progress};
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
 use crate::duplicate_ids::refuse_duplicate;
-use crate::evidence::find_blocking_proof;
 use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
 use crate::locate::{
@@ -157,7 +157,9 @@ fn exit_node(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<FocusOutcome
     // Proofs are judged once per node: it reads files, and the decision asks for every ancestor.
     let mut missing: BTreeMap<NodeId, String> = BTreeMap::new();
     for node in focus.stack(&tree) {
-        if let Some(why) = find_blocking_proof(ctx, &*tx, node)? {
+        // The tree decides about the nodes below, with those that this move completes.
+        let scope = CompletionScope::WithoutBelow;
+        if let Some(why) = find_blocking_gaps(ctx, &*tx, node, scope)? {
             missing.insert(node.id, why);
         }
     }
@@ -225,7 +227,9 @@ fn record_move(
             Some(&focus),
         ));
     }
-    operation.facts.extend(moved.facts.iter().cloned());
+    let mut facts = moved.facts.clone();
+    follow_progress(ctx, &*tx, &mut facts)?;
+    operation.facts.append(&mut facts);
     if operation.facts.is_empty() {
         return Ok(None);
     }

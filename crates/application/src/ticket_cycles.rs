@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::ids::NodeId;
 use domain::node::{Node, Progress};
+use domain::policy::GateMode;
 use domain::ports::{CommitHistory, Snapshot, Transaction};
 use domain::record;
 use domain::work::focus::Focus;
@@ -18,7 +19,7 @@ use domain::work::tdd::{ScenarioDecision, Tdd};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
-use crate::evidence::find_blocking_proof;
+use crate::evidence::lacks_proof;
 use crate::failure::Failure;
 use crate::session_position::{head_commit, tdd_record_key};
 use crate::uncommitted::load_authors;
@@ -148,6 +149,7 @@ pub(crate) fn load_cycles(
         has_own_focus: &work.sessions,
         lines: &note.lines,
         prefixes: &ctx.policy.commits,
+        requires_test: is_test_required(ctx),
     });
     note.head = Some(head);
     let by_scenario = scenarios.iter().map(|scenario| scenario.id).zip(cycles);
@@ -158,6 +160,11 @@ pub(crate) fn load_cycles(
         recorded,
         note: Some(note),
     })
+}
+
+/// Whether only what a failing test preceded can be complete.
+pub(crate) fn is_test_required(ctx: &Context<'_>) -> bool {
+    ctx.policy.gates.test_first == GateMode::Block
 }
 
 /// The work on a ticket: when which session was at it.
@@ -212,7 +219,7 @@ fn gather_scenarios(
         inputs.push(ScenarioInput {
             id: scenario.id,
             decisions,
-            is_unproved: find_blocking_proof(ctx, state, scenario)?.is_some(),
+            is_unproved: lacks_proof(ctx, state, scenario)?,
         });
     }
     Ok(inputs)

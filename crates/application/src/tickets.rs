@@ -17,15 +17,16 @@ use domain::work::work_level::{Assessment, WorkLevel};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::completion::{consume_override, follow_progress, refuse_incomplete};
 use crate::context::Context;
 use crate::coordination::reserve_id;
-use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::{
     observe_then_read, record_planned, with_observed_files, with_observed_node_files,
 };
+use crate::phase_moves::refuse_skipped_phase;
 use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
 use crate::ticket_ids::{choose_root_id, list_taken_ids, next_child_id};
@@ -295,8 +296,14 @@ pub fn split_ticket(
 /// Sets the phase of a ticket: one key of its file.
 ///
 /// # Errors
-/// When there is no such ticket or phase, or the last phase is not proved.
-pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<TicketView, Failure> {
+/// When there is no such ticket or phase, a phase would be skipped, or something about the ticket is
+/// open that has to be closed before the last phase.
+pub fn set_phase(
+    ctx: &Context<'_>,
+    node: &[String],
+    phase: &str,
+    reason: Option<&str>,
+) -> Result<TicketView, Failure> {
     let (profile, ..) = find_ticket_level(ctx)?;
     let names: Vec<&str> = profile
         .work_phases
@@ -318,14 +325,20 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
     with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = require_ticket(ctx, load_node(&*tx, id)?)?;
-        // The last phase means done, so it requires the same proof as `tl progress complete`.
+        refuse_skipped_phase(ctx, tx, &node, phase, reason)?;
+        // The last phase means done, so the same rule applies as for `tl progress complete`.
         if names.last() == Some(&phase) {
-            refuse_unproved(ctx, &*tx, &node)?;
+            refuse_incomplete(ctx, &*tx, &node)?;
         }
         let file = node.path.clone().unwrap_or_default();
         let text = read_ticket_file(ctx, &file)?;
         planned.put_file(&file, Some(&front_matter::set_key(&text, "phase", phase)))?;
-        let summary = format!("{} is in phase {phase}", node.alias);
+        let reason = reason.map(collapse_whitespace).unwrap_or_default();
+        let because = match reason.is_empty() {
+            true => String::new(),
+            false => format!(": {reason}"),
+        };
+        let summary = format!("{} is in phase {phase}{because}", node.alias);
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
         let mut view = load_ticket_view(ctx, &*tx, &node.alias, operation)?;
         let ticket = load_ticket(ctx, &*tx, load_node(&*tx, id)?, None)?;
@@ -514,7 +527,7 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
             words => find_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
         };
         if node.progress != Progress::Complete {
-            refuse_unproved(ctx, &*tx, &node)?;
+            refuse_incomplete(ctx, &*tx, &node)?;
             consume_override(ctx, tx, &node)?;
             let path = load_node_path(&*tx, &node)?;
             let mut operation = ctx.new_operation(Verb::Progress, format!("{path} is complete"));
@@ -524,6 +537,7 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
                 before: node.progress,
                 after,
             }];
+            follow_progress(ctx, &*tx, &mut operation.facts)?;
             tx.record_operation(operation)?;
         }
         let parent = node.parent.map(|id| load_node(&*tx, id)).transpose()?;

@@ -545,9 +545,27 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             let what = format!("no readable backup of {node}: {why}");
             ui.print_warning(what);
         }
-        Notice::Unproved { why, .. } => {
+        Notice::Unproved {
+            why,
+            is_complete: false,
+            ..
+        } => {
             ui.print_warning(format_args!("{why}; it does not count as complete"));
         }
+        Notice::Unproved { why, .. } => {
+            ui.print_warning(format_args!(
+                "{why}; it counts as complete, because the policy only warns"
+            ));
+        }
+        Notice::Reopened { node, by } => {
+            ui.print_warning(format_args!(
+                "`{node}` is open again, because `{by}` is open"
+            ));
+        }
+        Notice::NeedsOpen { node, by } => {
+            ui.print_warning(format_args!("`{node}` needs `{by}`, which is not complete"));
+        }
+        Notice::PhaseSkipped { why, .. } => ui.print_warning(why),
         Notice::NotWritten { path, why } => {
             let what = format!("`{path}` is not up to date: {why}");
             ui.print_warning(what);

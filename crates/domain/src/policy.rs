@@ -247,8 +247,23 @@ setting_table! {
         /// What happens when an agent writes into a frozen plan document.
         frozen: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_FROZEN"], rule refuse_looser;
 
-        /// What happens when a node with missing, failed or stale evidence is completed.
+        /// What happens when a node is completed that has open scenarios, open children, missing,
+        /// failed or stale evidence, or an unresolved review.
         done: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_DONE"], rule refuse_looser;
+
+        /// What happens when a ticket is moved past a phase that its work level goes through. A person
+        /// skips one with a reason (`tl ticket phase --reason`).
+        order: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_ORDER"], rule refuse_looser;
+
+        /// What happens when a ticket leaves the phase `scenario-gate` before it and its scenarios are
+        /// approved. Whose approval counts is `policy.approval`.
+        scenario_approval: GateMode = GateMode::Off,
+            env ["THROUGHLINE_GATE_SCENARIO_APPROVAL"], rule refuse_looser;
+
+        /// What happens when a scenario is completed whose implementation no failing test preceded
+        /// (`policy.commits`), or that has neither a commit nor evidence.
+        test_first: GateMode = GateMode::Warn,
+            env ["THROUGHLINE_GATE_TEST_FIRST"], rule refuse_looser;
 
         /// Maximum number of uncommitted changed lines. The environment can only lower it.
         loc_limit: u64 = 400, allowed "a number of lines",

@@ -255,6 +255,9 @@ impl TrustPolicy {
             ("decisions", &mut gates.decisions),
             ("frozen", &mut gates.frozen),
             ("done", &mut gates.done),
+            ("order", &mut gates.order),
+            ("scenario_approval", &mut gates.scenario_approval),
+            ("test_first", &mut gates.test_first),
         ] {
             *place = both.gates.get(name).copied().unwrap_or(*place);
         }
@@ -282,6 +285,9 @@ fn gate_modes(policy: &Policy) -> impl Iterator<Item = (&'static str, GateMode)>
         ("decisions", gates.decisions),
         ("frozen", gates.frozen),
         ("done", gates.done),
+        ("order", gates.order),
+        ("scenario_approval", gates.scenario_approval),
+        ("test_first", gates.test_first),
     ]
     .into_iter()
 }

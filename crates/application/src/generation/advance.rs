@@ -323,9 +323,7 @@ fn commit_scene(
     let mut more = memory.change_facts();
     let progress = tx.load_node(node.id)?.ok_or_else(gone)?.progress;
     // A node that needs evidence stays open until it is proved, also with its prose written.
-    if progress != Progress::Complete
-        && crate::evidence::find_missing_proof(ctx, &*tx, node)?.is_none()
-    {
+    if progress != Progress::Complete && !crate::evidence::lacks_proof(ctx, &*tx, node)? {
         more.push(Fact::ProgressChanged {
             node: node.id,
             before: progress,

@@ -215,9 +215,23 @@ fn render_notice(noticed: &Notice) -> Option<String> {
             "Throughline noticed: {summary}; {} below to revalidate (tl status).",
             count_with_noun(*stale, "plan", "plans")
         )),
-        Notice::Unproved { why, .. } => Some(format!(
+        Notice::Unproved {
+            why,
+            is_complete: false,
+            ..
+        } => Some(format!(
             "Throughline: {why}; it does not count as complete."
         )),
+        Notice::Unproved { why, .. } => Some(format!(
+            "Throughline: {why}; it counts as complete, because the policy only warns."
+        )),
+        Notice::Reopened { node, by } => Some(format!(
+            "Throughline: `{node}` is open again, because `{by}` is open."
+        )),
+        Notice::NeedsOpen { node, by } => Some(format!(
+            "Throughline: `{node}` needs `{by}`, which is not complete."
+        )),
+        Notice::PhaseSkipped { why, .. } => Some(format!("Throughline: {why}.")),
         Notice::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
         Notice::Unavailable { path, why } => Some(format!(
             "Throughline: `{path}` cannot be read now ({why}); what was known of it still counts."

@@ -206,9 +206,11 @@ impl FinishedCall<'_> {
         };
         let is_owed = std::mem::take(&mut conversation.owed_a_briefing);
         conversation.briefed_this_turn |= is_owed;
+        let claims = plan_messages::render_notices(&ctx.take_work_notices());
         Ok(Messages {
             plans: untold
                 .into_iter()
+                .chain(claims)
                 .chain(news)
                 .chain(of_others)
                 .chain(parents)

@@ -260,8 +260,9 @@ pub fn restore_document(
         let now = ctx.clock.now();
         let facts = reset_root(ctx, &*tx, &id, &record, &plan, &text, now)?;
         let (document, version_hash, changed) = (id, record.written, Vec::new());
+        let context = find_changed_context(ctx, &*tx, &document, &record)?;
         // The tree is checked as well as the file: an observed edit may have changed its root.
-        if there.as_ref() == Some(&text) && facts.is_empty() {
+        if there.as_ref() == Some(&text) && facts.is_empty() && context.is_none() {
             return Ok(ResolvedChange {
                 success: true,
                 document,
@@ -275,6 +276,13 @@ pub fn restore_document(
         operation.facts = facts;
         operation.texts = there.into_iter().collect();
         planned.put_file(&path, Some(&text))?;
+        if let Some(changed) = context {
+            operation.texts.extend(changed.found);
+            planned.put_file(
+                &document_file_path(&document, "context.json"),
+                Some(&changed.frozen),
+            )?;
+        }
         let operation = planned.record_operation(tx, operation)?;
         Ok(ResolvedChange {
             success: true,
@@ -284,6 +292,44 @@ pub fn restore_document(
             operation: Some(operation),
         })
     })
+}
+
+/// A `context.json` that is not the frozen one.
+struct ChangedContext {
+    /// The text in the file, which is kept as a version.
+    found: Option<String>,
+    frozen: String,
+}
+
+/// Returns the frozen `context.json` if the file is another one.
+fn find_changed_context(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: &str,
+    record: &DocumentRecord,
+) -> Result<Option<ChangedContext>, Failure> {
+    let Some(version) = record.context else {
+        return Ok(None);
+    };
+    let found = match read_document_file(ctx, id, "context.json") {
+        FileReadResult::Text { text, .. } => Some(text),
+        FileReadResult::Missing => None,
+        FileReadResult::Unreadable { why, .. } => {
+            let path = document_file_path(id, "context.json");
+            let what = format!("{path} cannot be read and so cannot be kept: {why}");
+            return Err(
+                Failure::refused(what).with_step("move it away, then run the command again")
+            );
+        }
+    };
+    let is_same = |text: &String| VersionHash::of_bytes(text.as_bytes()) == version;
+    if found.as_ref().is_some_and(is_same) {
+        return Ok(None);
+    }
+    let frozen = state
+        .load_text(version)?
+        .ok_or_else(|| missing_text("the frozen context.json"))?;
+    Ok(Some(ChangedContext { found, frozen }))
 }
 
 /// Returns the facts that reset the tree's root to the text that was written last.

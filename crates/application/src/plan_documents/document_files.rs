@@ -13,9 +13,9 @@ use domain::node::{Content, Node, NodeStatus, Progress, Status};
 use domain::operation::Verb;
 use domain::plan_document::{
     CurrentDocument, DocumentNode, DocumentRecord, MILESTONES_PROFILE, PLANS_FOLDER, Plan,
-    PlanProblem, ProblemGrade, check_plan, diff_plan_texts, document_file_path, intent_node,
-    locate_problems, milestone_node, plan_node, read_plan, split_document_path, touched_milestones,
-    write_plan,
+    PlanProblem, ProblemGrade, check_diffs, check_plan, diff_plan_texts, document_file_path,
+    intent_node, locate_problems, milestone_node, plan_node, read_plan, split_document_path,
+    touched_milestones, write_plan,
 };
 use domain::ports::{FileReadResult, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::record::{self, ChangeRecords};
@@ -266,6 +266,47 @@ pub(crate) fn broken_problems(text: &str, plan: &Plan) -> Vec<PlanProblem> {
             .into_iter()
             .filter(|problem| problem.grade == ProblemGrade::Broken)
             .collect(),
+    )
+}
+
+/// Returns the problems of a plan's diffs with the files as they are.
+pub(crate) fn check_plan_diffs(ctx: &Context<'_>, plan: &Plan) -> Vec<PlanProblem> {
+    check_diffs(plan, &|path| read_project_file(ctx, path))
+}
+
+/// Reads a file that a diff changes; `None` if it does not exist or is not a text.
+pub(crate) fn read_project_file(ctx: &Context<'_>, path: &str) -> Option<String> {
+    match ctx.files.read_file(path, ctx.policy.max_plan_bytes) {
+        FileReadResult::Text { text, .. } => Some(text),
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
+    }
+}
+
+/// Refuses to go on with a `context.json` that is not the frozen one: the plan was designed against it,
+/// and later roles know the user only through it.
+pub(crate) fn refuse_changed_context(
+    id: &str,
+    record: &DocumentRecord,
+    reading: &FileReadResult,
+) -> Result<(), Failure> {
+    let Some(frozen) = record.context else {
+        return Ok(());
+    };
+    let problem = match reading {
+        FileReadResult::Text { text, .. } if VersionHash::of_bytes(text.as_bytes()) == frozen => {
+            return Ok(());
+        }
+        FileReadResult::Text { .. } => "was changed after it was frozen".to_owned(),
+        FileReadResult::Missing => "is gone".to_owned(),
+        FileReadResult::Unreadable { why, .. } => format!("cannot be read: {why}"),
+    };
+    let path = document_file_path(id, "context.json");
+    Err(
+        Failure::conflict(format!("{path} {problem}; the workflow stops here"))
+            .with_step(restore_step(id))
+            .with_step(format!(
+                "tl doc revise --doc {id}   # if the user wants something else now: a new plan"
+            )),
     )
 }
 

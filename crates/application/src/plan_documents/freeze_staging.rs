@@ -11,18 +11,21 @@ use domain::policy::ApprovalPolicy;
 use domain::ports::{GitHead, Transaction};
 use domain::time::Timestamp;
 
-use super::document_files::{OpenedDocument, StagedDocument, stage_document, with_problems};
+use super::document_files::{
+    OpenedDocument, StagedDocument, check_plan_diffs, stage_document, with_problems,
+};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::record_policy::resolve_deciding_policy;
 use crate::status_cascade::cascade_statuses;
 
 /// Returns the problems that prevent a freeze.
-pub(crate) fn freeze_blockers(opened: &OpenedDocument) -> Vec<PlanProblem> {
+fn freeze_blockers(ctx: &Context<'_>, opened: &OpenedDocument) -> Vec<PlanProblem> {
     locate_problems(
         &opened.text,
         check_plan(&opened.plan)
             .into_iter()
+            .chain(check_plan_diffs(ctx, &opened.plan))
             .filter(|problem| problem.grade != ProblemGrade::Hint)
             .collect(),
     )
@@ -39,7 +42,7 @@ pub(crate) fn stage_freeze(
     record: &mut DocumentRecord,
     now: Timestamp,
 ) -> Result<StagedDocument, Failure> {
-    let problems = freeze_blockers(opened);
+    let problems = freeze_blockers(ctx, opened);
     if !problems.is_empty() {
         let what = format!("`{}` cannot be frozen yet", opened.id);
         return Err(with_problems(Failure::refused(what), &problems)

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use domain::plan_document::{Reconciliation, RepositoryState, compare_with_repository as compared};
-use domain::ports::RepositoryChanges;
+use domain::plan_document::{
+    FreezeRecord, Reconciliation, RepositoryState, compare_with_repository as compared,
+};
+use domain::ports::{RepositoryChanges, Snapshot};
 use domain::work::evidence::ProofStatus;
+use domain::work::uncommitted::{is_excluded, is_exempt};
 use serde::Serialize;
 
-use super::document_files::find_and_open;
+use super::document_files::{OpenedDocument, find_and_open};
 use crate::context::Context;
-use crate::evidence::judge_proofs;
+use crate::evidence::judge_node;
 use crate::failure::Failure;
 
 /// The reconciliation report.
@@ -46,6 +49,29 @@ pub fn reconcile_plan(
         );
         return Err(Failure::refused(what).with_step(format!("tl doc freeze --doc {}", opened.id)));
     };
+    let (since, found) = compare_opened(ctx, &*state, &opened, frozen, since, repository)?;
+    let markdown = found.render_markdown(
+        &format!("{} ({})", opened.plan.overview.title, opened.id),
+        &since,
+    );
+    Ok(ReconcileReport {
+        ok: found.is_clean(),
+        document: opened.id,
+        since,
+        found,
+        markdown,
+    })
+}
+
+/// Compares an opened plan with the repository; also returns the commit it is compared with.
+pub(crate) fn compare_opened(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    opened: &OpenedDocument,
+    frozen: &FreezeRecord,
+    since: Option<&str>,
+    repository: &dyn RepositoryChanges,
+) -> Result<(String, Reconciliation), Failure> {
     let unavailable = |why: String| {
         Failure::unavailable(format!("the repository cannot be compared: {why}"))
             .with_step("git status")
@@ -59,8 +85,12 @@ pub fn reconcile_plan(
     let changed: BTreeSet<String> = repository
         .changed_files_since(&since)
         .map_err(unavailable)?;
+    let is_part = |path: &String| {
+        !is_exempt(ctx.profiles, path) && !is_excluded(path, &ctx.policy.gates.loc_exclude)
+    };
     let mut reality = RepositoryState {
-        changed,
+        // Plans and generated files follow from something else.
+        changed: changed.into_iter().filter(is_part).collect(),
         ..RepositoryState::default()
     };
     for milestone in &opened.plan.milestones {
@@ -69,7 +99,7 @@ pub fn reconcile_plan(
             .into_iter()
             .next();
         let proofs = node
-            .map(|node| judge_proofs(ctx, &*state, node.id))
+            .map(|node| judge_node(ctx, state, &node))
             .transpose()?
             .unwrap_or_default();
         // One stale or failed proof invalidates the milestone's evidence.
@@ -80,16 +110,5 @@ pub fn reconcile_plan(
             .evidence
             .insert(milestone.id.clone(), if holds { proofs.len() } else { 0 });
     }
-    let found = compared(&opened.plan, &reality);
-    let markdown = found.render_markdown(
-        &format!("{} ({})", opened.plan.overview.title, opened.id),
-        &since,
-    );
-    Ok(ReconcileReport {
-        ok: found.is_clean(),
-        document: opened.id,
-        since,
-        found,
-        markdown,
-    })
+    Ok((since, compared(&opened.plan, &reality)))
 }

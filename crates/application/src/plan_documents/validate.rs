@@ -11,7 +11,7 @@ use domain::record;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document_files::{read_document_file, resolve_document};
+use super::document_files::{check_plan_diffs, read_document_file, resolve_document};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -78,7 +78,15 @@ pub fn validate_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Valida
         }
     };
     found.problems = match read_plan(&text) {
-        Ok(plan) => locate_problems(&text, check_plan(&plan)),
+        Ok(plan) => {
+            let mut problems = check_plan(&plan);
+            // The diffs of a frozen plan are about to be applied, or were.
+            if !found.frozen {
+                problems.extend(check_plan_diffs(ctx, &plan));
+                problems.sort_by_key(|problem| problem.grade);
+            }
+            locate_problems(&text, problems)
+        }
         Err(problems) => problems,
     };
     match &record {

@@ -2,9 +2,12 @@
 //! same operation.
 
 use domain::decision::ReviewVerdict;
+use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, VersionHash};
+use domain::node::Progress;
 use domain::operation::Verb;
 use domain::plan_document::{document_file_path, read_plan, render_markdown};
+use domain::ports::Snapshot;
 use domain::record::ChangeRecords;
 use domain::review::{IterationOutcome, Review};
 use domain::workflow::{
@@ -15,9 +18,11 @@ use serde::Serialize;
 
 use super::step_context::{StepContext, gather_context};
 use super::{FlowView, RunSelector, current_step, find_run, find_workflow, run_changed};
+use crate::completion::{CompletionScope, find_gaps};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
+use crate::locate::load_node;
 use crate::observe::observe_within;
 use crate::plan_documents::{StagedDocument, run_with_files, stage_freeze};
 use crate::reviews;
@@ -117,6 +122,9 @@ pub fn advance_run(
         operation.facts.extend(facts);
         reviews::attach_verdict(ctx, planned, &*tx, &mut operation, verdict)?;
         operation.facts.extend(run_changed(Some(&run), &after));
+        if after.state == FlowState::Finished {
+            complete_document(ctx, &*tx, &workflow, &ground, &mut operation.facts)?;
+        }
         operation.summary = format!("{} of {}: {}", step.name, run.subject, how.as_str());
         let operation = planned.record_operation(tx, operation)?;
         Ok(AdvanceOutcome {
@@ -127,6 +135,34 @@ pub fn advance_run(
             operation,
         })
     })
+}
+
+/// Completes the document of a workflow that carried it out to its end.
+fn complete_document(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    workflow: &Workflow,
+    ground: &StepContext,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    let carries_out = workflow
+        .steps
+        .iter()
+        .any(|step| step.requires.contains(&Requirement::Waves));
+    let Some(document) = ground.document.as_ref().filter(|_| carries_out) else {
+        return Ok(());
+    };
+    let node = load_node(state, document.record.node)?;
+    let scope = CompletionScope::WithoutWorkflow;
+    if node.progress == Progress::Complete || !find_gaps(ctx, state, &node, scope)?.is_empty() {
+        return Ok(());
+    }
+    facts.push(Fact::ProgressChanged {
+        node: node.id,
+        before: node.progress,
+        after: Progress::Complete,
+    });
+    Ok(())
 }
 
 /// Adds the authors to the running review, so that none of them can judge their own work in a later

@@ -5,6 +5,7 @@ mod step_context;
 
 pub mod abort;
 pub mod advance;
+pub mod apply;
 pub mod next;
 pub mod start;
 pub mod status;

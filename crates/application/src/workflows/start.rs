@@ -2,15 +2,19 @@
 
 use domain::fact::Fact;
 use domain::operation::Verb;
+use domain::plan_document::DocumentRecord;
 use domain::ports::Snapshot;
 use domain::record;
-use domain::workflow::{FlowRun, FlowState, SubjectKind, Workflow};
+use domain::workflow::{FlowRun, FlowState, Requirement, SubjectKind, Workflow};
 
-use super::{FlowView, find_workflow, run_changed};
+use super::{FlowView, active_runs, find_workflow, run_changed};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::plan_documents::create::{stage_new_document, trim_title};
-use crate::plan_documents::{load_document, resolve_document, run_with_files};
+use crate::plan_documents::{
+    load_document, open_document, read_document_file, refuse_changed_context, resolve_document,
+    run_with_files,
+};
 
 /// Starts a workflow. Without a subject, on the current document.
 ///
@@ -27,6 +31,7 @@ pub fn start_run(
             let state = ctx.store.begin_read()?;
             let id = resolve_document(ctx, &*state, subject)?;
             let record = load_document(ctx, &*state, &id)?;
+            refuse_unfrozen(ctx, &*state, &workflow, &id, &record)?;
             // Executing a frozen plan is fine; only a workflow that would freeze it again has
             // nothing to do.
             let writes = workflow
@@ -63,6 +68,39 @@ pub fn start_run(
     tx.record_operation(operation)?;
     tx.commit()?;
     Ok(FlowView::from_run(&workflow, &run))
+}
+
+/// Refuses to carry out a plan that is not frozen, or not the frozen one any more.
+fn refuse_unfrozen(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    workflow: &Workflow,
+    id: &str,
+    record: &DocumentRecord,
+) -> Result<(), Failure> {
+    let needs_frozen = workflow
+        .steps
+        .iter()
+        .any(|step| step.requires.contains(&Requirement::Frozen));
+    if !needs_frozen {
+        return Ok(());
+    }
+    if record.frozen.is_none() {
+        let what = format!(
+            "`{id}` is not frozen: {} carries out a frozen plan",
+            workflow.name
+        );
+        let failure = Failure::refused(what);
+        return Err(match active_runs(state, id)?.first() {
+            Some(_) => failure.with_step(format!("tl flow next --for {id}   # finish planning it")),
+            None => failure
+                .with_step(format!("tl doc validate --doc {id}   # what is missing"))
+                .with_step(format!("tl doc freeze --doc {id}")),
+        });
+    }
+    let reading = read_document_file(ctx, id, "context.json");
+    refuse_changed_context(id, record, &reading)?;
+    open_document(ctx, state, id.to_owned(), record.clone()).map(drop)
 }
 
 /// Creates a plan document and starts a workflow on it, as one operation.

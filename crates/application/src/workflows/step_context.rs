@@ -1,20 +1,25 @@
 //! Gathers what a workflow step depends on: the document, its context, the review of its phase, the
 //! current wave.
 
-use domain::ids::VersionHash;
 use domain::node::{Node, Progress};
 use domain::plan_document::{Plan, ProblemGrade, check_context, check_plan, compute_waves};
 use domain::ports::{FileReadResult, HeldClaim, Snapshot};
 use domain::record;
 use domain::review::{LoopState, Review};
+use domain::work::evidence::ProofStatus;
 use domain::workflow::{FlowRun, Requirement, StepKind, SubjectKind, Workflow, WorkflowStep};
 use serde::Serialize;
 
 use crate::claim_node::list_active_claims;
 use crate::context::Context;
 use crate::coordination::load_node_key;
+use crate::evidence::judge_node;
 use crate::failure::Failure;
-use crate::plan_documents::{OpenedDocument, load_document, open_document, read_document_file};
+use crate::plan_documents::reconcile::compare_opened;
+use crate::plan_documents::{
+    OpenedDocument, check_plan_diffs, load_document, open_document, read_document_file,
+    refuse_changed_context,
+};
 
 /// The data a step depends on.
 #[derive(Debug, Default)]
@@ -34,6 +39,9 @@ pub struct WaveMilestone {
     pub progress: Progress,
     /// The session that works on it.
     pub claimed_by: Option<String>,
+    /// Whether this session holds the claim.
+    #[serde(skip)]
+    pub(super) is_own: bool,
     #[serde(skip)]
     pub(super) node: Option<Node>,
 }
@@ -54,17 +62,14 @@ pub(super) fn gather_context(
     let mut ground = StepContext::default();
     if workflow.subject == SubjectKind::Document {
         let record = load_document(ctx, state, &run.subject)?;
-        let frozen = record.context;
-        ground.context = match read_document_file(ctx, &run.subject, "context.json") {
+        let reading = read_document_file(ctx, &run.subject, "context.json");
+        refuse_changed_context(&run.subject, &record, &reading)?;
+        ground.context = match reading {
             FileReadResult::Text { text, .. } => {
-                let mut problems: Vec<String> = check_context(&text)
+                let problems: Vec<String> = check_context(&text)
                     .iter()
                     .map(|problem| problem.render_line())
                     .collect();
-                // The plan was designed against the frozen context, so a later edit invalidates it.
-                if frozen.is_some_and(|frozen| frozen != VersionHash::of_bytes(text.as_bytes())) {
-                    problems.push("was changed after it was frozen".to_owned());
-                }
                 Some((text, problems))
             }
             // A problem of the step, not an error: `tl flow next` has to work while the file is
@@ -129,24 +134,12 @@ impl StepContext {
                 progress: node
                     .as_ref()
                     .map_or(Progress::Pending, |node| node.progress),
+                is_own: claim.is_some_and(|held| held.is_held_by(&ctx.session)),
                 claimed_by: claim.map(HeldClaim::describe_holder),
                 node,
             });
         }
         Ok(found)
-    }
-
-    fn milestone_progress(
-        &self,
-        state: &dyn Snapshot,
-        document: &OpenedDocument,
-        id: &str,
-    ) -> Result<Progress, Failure> {
-        let node = state
-            .children_by_alias(document.record.node, id)?
-            .into_iter()
-            .next();
-        Ok(node.map_or(Progress::Pending, |node| node.progress))
     }
 
     /// Returns the unmet requirements of a step, each with the command that meets it.
@@ -223,7 +216,15 @@ impl StepContext {
                     missing.push(format!("`{}` is not frozen: tl doc freeze", run.subject));
                 }
             }
-            Requirement::Wave => missing.extend(self.open_milestones(state, run)?),
+            Requirement::Applies => {
+                if let Some(document) = &self.document {
+                    let problems = check_plan_diffs(ctx, &document.plan);
+                    missing.extend(problems.iter().map(|problem| problem.render_line()));
+                }
+            }
+            Requirement::Documented => missing.extend(self.undocumented_milestones()),
+            Requirement::Wave => missing.extend(self.open_milestones(ctx, state, run)?),
+            Requirement::Reconciled => missing.extend(self.find_holes(ctx, state)?),
             // Decided in `advance_run`, which repeats the step for every wave.
             Requirement::Waves => {}
             Requirement::NodeWritten => {
@@ -270,21 +271,98 @@ impl StepContext {
         missing
     }
 
-    /// Lists the milestones of the current wave that are not complete.
-    fn open_milestones(&self, state: &dyn Snapshot, run: &FlowRun) -> Result<Vec<String>, Failure> {
+    /// Lists the milestones without documentation.
+    fn undocumented_milestones(&self) -> Vec<String> {
+        let milestones = self
+            .document
+            .iter()
+            .flat_map(|document| &document.plan.milestones);
+        milestones
+            .filter(|milestone| milestone.documentation.is_empty())
+            .map(|milestone| {
+                format!(
+                    "{} has no documentation: tl doc add-doc --milestone {} --place module --text TEXT",
+                    milestone.id, milestone.id
+                )
+            })
+            .collect()
+    }
+
+    /// Lists the milestones up to the current wave that are not complete, or no longer proved.
+    fn open_milestones(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        run: &FlowRun,
+    ) -> Result<Vec<String>, Failure> {
         let mut missing = Vec::new();
-        let at = usize::try_from(run.wave).unwrap_or(1).saturating_sub(1);
-        if let Some(document) = &self.document {
-            for id in self.waves.get(at).into_iter().flatten() {
-                let progress = self.milestone_progress(state, document, id)?;
-                if progress != Progress::Complete {
-                    missing.push(format!(
-                        "{id} is {progress}: tl progress {}/{id} complete",
-                        document.id
-                    ));
-                }
+        let Some(document) = &self.document else {
+            return Ok(missing);
+        };
+        let waves = usize::try_from(run.wave).unwrap_or(1);
+        for id in self.waves.iter().take(waves).flatten() {
+            let path = format!("{}/{id}", document.id);
+            let node = state
+                .children_by_alias(document.record.node, id)?
+                .into_iter()
+                .next();
+            let progress = node
+                .as_ref()
+                .map_or(Progress::Pending, |node| node.progress);
+            if progress != Progress::Complete {
+                missing.push(format!("{id} is {progress}: tl progress {path} complete"));
+                continue;
+            }
+            let proofs = match &node {
+                Some(node) => judge_node(ctx, state, node)?,
+                None => Vec::new(),
+            };
+            // A finding that was fixed changed files after they were proved.
+            let open = proofs
+                .iter()
+                .find(|(_, status)| *status != ProofStatus::Fresh);
+            if let Some((_, status)) = open {
+                missing.push(format!(
+                    "the evidence of {id} is {}: tl evidence run {path}",
+                    status.as_str()
+                ));
             }
         }
         Ok(missing)
+    }
+
+    /// Lists what the plan promises and the repository does not have. A person may end the run all the
+    /// same.
+    fn find_holes(&self, ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
+        let (Some(document), Some(repository)) = (&self.document, ctx.git.repository_changes())
+        else {
+            return Ok(Vec::new());
+        };
+        let Some(frozen) = document
+            .record
+            .frozen
+            .as_ref()
+            .filter(|_| !ctx.actor.is_human())
+        else {
+            return Ok(Vec::new());
+        };
+        let (_, found) = compare_opened(ctx, state, document, frozen, None, repository)?;
+        let mut holes: Vec<String> = found
+            .intents_without_changes
+            .iter()
+            .map(|one| {
+                format!(
+                    "{} is not carried out (`{}` did not change): tl doc show {}",
+                    one.intent, one.file, one.intent
+                )
+            })
+            .collect();
+        holes.extend(found.criteria_without_evidence.iter().map(|one| {
+            format!(
+                "the criteria of {} are not proved: tl evidence run {}/{}",
+                one.milestone, document.id, one.milestone
+            )
+        }));
+        Ok(holes)
     }
 }

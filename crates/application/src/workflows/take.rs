@@ -7,7 +7,7 @@ use super::step_context::gather_context;
 use super::{RunSelector, current_step, find_run, find_workflow};
 use crate::claim_node::{self, ClaimView};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 
 /// The assigned milestone.
 #[derive(Clone, Debug, Serialize)]
@@ -42,14 +42,25 @@ pub fn take_milestone(ctx: &Context<'_>, which: &RunSelector) -> Result<TakenMil
         .collect();
     // Idempotent: a session that was interrupted gets its own milestone again instead of a second
     // one.
-    let own = open
+    let own = open.iter().filter(|one| one.is_own);
+    let free = open
         .iter()
-        .find(|one| one.claimed_by.as_deref() == Some(ctx.session.as_str()));
-    let free = own.or_else(|| {
-        open.iter()
-            .find(|one| one.claimed_by.is_none() && one.progress != Progress::Blocked)
-    });
-    let Some((one, node)) = free.and_then(|one| one.node.as_ref().map(|node| (one, node))) else {
+        .filter(|one| one.claimed_by.is_none() && one.progress != Progress::Blocked);
+    let mut taken = None;
+    for one in own.chain(free) {
+        let Some(node) = &one.node else { continue };
+        let path = format!("{}/{}", run.subject, one.milestone);
+        match claim_node::claim_within(ctx, &mut *tx, node, &path) {
+            Ok(claim) => {
+                taken = Some((one, claim));
+                break;
+            }
+            // The lock of this state does not exclude the other worktrees: one of them took it since.
+            Err(failure) if failure.kind == FailureKind::Refused => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let Some((one, claim)) = taken else {
         let what = format!("no milestone of wave {} is free", run.wave);
         let failure = Failure::refused(what).with_step("tl claim   # who has what");
         return Err(if open.is_empty() {
@@ -58,12 +69,6 @@ pub fn take_milestone(ctx: &Context<'_>, which: &RunSelector) -> Result<TakenMil
             failure
         });
     };
-    let claim = claim_node::claim_within(
-        ctx,
-        &mut *tx,
-        node,
-        &format!("{}/{}", run.subject, one.milestone),
-    )?;
     tx.commit()?;
     Ok(TakenMilestone {
         milestone: one.milestone.clone(),

@@ -13,6 +13,7 @@ mod approvals;
 mod briefings;
 mod cascade;
 mod claims;
+mod completion;
 mod duplicates;
 mod evidence;
 mod fake_coordination;

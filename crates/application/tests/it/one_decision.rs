@@ -210,7 +210,7 @@ fn make_move(world: &World, git: &FakeGit, session: &Session<'_>, step: &Move) {
         Move::Enter => enter_if_free(world, git),
         // A phase whose evidence is missing, and a taken node, are refused: that is a state too.
         Move::Phase(phase) => {
-            let _ = set_phase(&world.ctx(), &words("017a"), phase);
+            let _ = set_phase(&world.ctx(), &words("017a"), phase, None);
         }
         Move::Lines(lines) => git.change_lines("src/a.rs", *lines),
         Move::Commit => git.commit("feat: all of it"),

@@ -105,7 +105,7 @@ fn a_split_writes_the_parts_and_lists_them_in_the_parent() {
 fn an_unknown_phase_is_refused_with_the_nearest_one() {
     let world = World::with_tickets();
     assert_refused(
-        set_phase(&world.ctx(), &words("017a"), "implment"),
+        set_phase(&world.ctx(), &words("017a"), "implment", None),
         FailureKind::Invalid,
         "did you mean `implement`",
     );
@@ -117,7 +117,7 @@ fn a_phase_changes_one_key_of_the_file_and_no_approval() {
     for ticket in ["017", "017a"] {
         world.approve(ticket).unwrap();
     }
-    set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
+    set_phase(&world.ctx(), &words("017a"), "implement", None).unwrap();
     let text = world.files.text("tickets/017a-loc/ticket.md").unwrap();
     assert_eq!(
         text,
@@ -136,10 +136,11 @@ fn a_phase_changes_one_key_of_the_file_and_no_approval() {
 fn the_last_phase_completes_the_ticket_and_an_earlier_one_reopens_it() {
     let world = World::with_tickets();
     let phase = |name: &str| {
-        set_phase(&world.ctx(), &words("017a"), name)
+        set_phase(&world.ctx(), &words("017a"), name, None)
             .unwrap()
             .progress
     };
+    assert_eq!(phase("implement"), Progress::Pending);
     assert_eq!(phase("done"), Progress::Complete);
     assert_eq!(phase("implement"), Progress::Active);
 }

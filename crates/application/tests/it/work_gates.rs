@@ -234,14 +234,14 @@ fn a_phase_that_somebody_else_changed_is_told_at_the_next_prompt_once() {
     enter(&world, &git, "017a");
     let session = Session::with_git(&world, "s", &git);
     session.prompt("go on");
-    set_phase(&world.ctx(), &words("017a"), "decomposition").unwrap();
+    set_phase(&world.ctx(), &words("017a"), "decomposition", None).unwrap();
     let told = session.prompt("what now?").reply.context.unwrap();
     assert!(told.contains("# Decomposition"), "{told}");
     let again = session.prompt("and now?").reply.context;
     assert!(!again.unwrap_or_default().contains("decomposition"));
     // Back, before anything was done in it: nothing is waited for.
     git.change_lines("src/a.rs", 3);
-    set_phase(&world.ctx(), &words("017a"), "intake").unwrap();
+    set_phase(&world.ctx(), &words("017a"), "intake", None).unwrap();
     assert_eq!(edit(&session), NONE);
 }
 
@@ -252,7 +252,7 @@ fn an_agent_that_sets_the_phase_reads_the_guide_in_the_answer() {
     let session = Session::with_git(&world, "s", &git);
     session.start();
     let ctx = world.agent("s").with_git_and_session(&git, "s".to_owned());
-    let set = |phase: &str| set_phase(&ctx, &words("017a"), phase).unwrap().guide;
+    let set = |phase: &str| set_phase(&ctx, &words("017a"), phase, None).unwrap().guide;
     assert!(
         set("define-behavior")
             .unwrap()
@@ -272,7 +272,7 @@ fn an_agent_that_sets_the_phase_reads_the_guide_in_the_answer() {
         reason.contains("Its guide is TDD, which you have."),
         "{reason}"
     );
-    let by_person = set_phase(&world.ctx(), &words("017a"), "done").unwrap();
+    let by_person = set_phase(&world.ctx(), &words("017a"), "done", None).unwrap();
     assert_eq!(by_person.guide, None, "a person opens the file");
 }
 
@@ -302,7 +302,7 @@ fn a_new_phase_asks_for_a_commit_first_and_gives_its_guide() {
     let session = Session::with_git(&world, "s", &git);
     assert_eq!(edit(&session), NONE);
     git.change_lines("src/a.rs", 3);
-    set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
+    set_phase(&world.ctx(), &words("017a"), "implement", None).unwrap();
     let asked = session.before_write("src/a.rs", "fn a() {}\n");
     assert_eq!(blocked(&asked), ["phase"]);
     let reason = asked.reply.block.unwrap();
@@ -324,7 +324,7 @@ fn a_new_phase_with_nothing_to_commit_only_gives_its_guide() {
     enter(&world, &git, "017a");
     let session = Session::with_git(&world, "s", &git);
     assert_eq!(edit(&session), NONE);
-    set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
+    set_phase(&world.ctx(), &words("017a"), "implement", None).unwrap();
     let asked = session.before_write("src/a.rs", "fn a() {}\n");
     assert_eq!(blocked(&asked), NONE);
     assert!(asked.reply.context.unwrap().contains("# Implement"));
@@ -339,7 +339,7 @@ fn a_checkout_does_not_count_as_the_commit_a_phase_waits_for() {
     let session = Session::with_git(&world, "s", &git);
     edit(&session);
     git.change_lines("src/a.rs", 3);
-    set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
+    set_phase(&world.ctx(), &words("017a"), "implement", None).unwrap();
     assert_eq!(edit(&session), ["phase"]);
     git.move_head(HeadMoveKind::Other, "checkout: moving from a to b");
     assert_eq!(edit(&session), ["phase"]);

@@ -155,7 +155,9 @@ fn act(world: &World, session: &str, deed: &Deed) -> Result<(), String> {
         Deed::Prove(ticket) => {
             run_evidence(&ctx, &named(ticket), std::time::Duration::ZERO).map(drop)
         }
-        Deed::Phase(ticket, phase) => set_phase(&ctx, &named(ticket), PHASES[*phase]).map(drop),
+        Deed::Phase(ticket, phase) => {
+            set_phase(&ctx, &named(ticket), PHASES[*phase], None).map(drop)
+        }
         Deed::Progress(ticket, progress) => {
             let progress = Progress::ALL[*progress];
             set_progress(

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use application::Failure;
 use application::evidence::{EvidenceView, add_evidence, run_evidence, show_evidence};
+use application::propose_evidence::{propose_evidence, propose_test_command};
 use clap::{Args, Subcommand};
 use domain::work::evidence::{ProofCheck, ProofStatus};
 
@@ -14,11 +15,14 @@ use crate::wiring::App;
 
 /// Evidence that a node is done: declare it, run it, show whether it is fresh
 ///
-/// A command that must exit with 0, a file that must exist, or a review that must have passed. A
-/// result is valid for the inputs it was made with; when they change, it is stale.
+/// A command that must exit with 0, a test that failed before and passes now, a file that must exist,
+/// or a review that must have passed. A result is valid for the content of its inputs; when that
+/// changes, it is stale. A commit alone changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  tl evidence propose 017a
   tl evidence add 017a -- cargo test --package gates
+  tl evidence add 017a/an-unknown-code --test \"An unknown code\"
   tl evidence add 017a --input src --input Cargo.lock -- cargo test
   tl evidence add 017a --file docs/report.md
   tl evidence run 017a
@@ -34,6 +38,13 @@ enum EvidenceCommand {
     Add {
         #[command(flatten)]
         node: NodeArgs,
+        /// Test that must have failed before and pass now; without a command, the project's test
+        /// runner is used
+        #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "review"])]
+        test: Option<String>,
+        /// JUnit report that the command writes, or a directory of them [default: its output is read]
+        #[arg(long, value_name = "PATH", requires = "test")]
+        report: Option<String>,
         /// File that must exist
         #[arg(long, conflicts_with_all = ["review", "command"])]
         file: Option<String>,
@@ -41,12 +52,17 @@ enum EvidenceCommand {
         #[arg(long, conflicts_with = "command")]
         review: Option<String>,
         /// Input whose change makes the result stale: a file, directory or pattern [default: the
-        /// whole repository]
+        /// files of the node, or else all files of the repository]
         #[arg(long = "input", value_name = "PATH")]
         inputs: Vec<String>,
         /// Program and arguments, run without a shell
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<String>,
+    },
+    /// Print the command of the project's test runner that would prove a node
+    Propose {
+        #[command(flatten)]
+        node: NodeArgs,
     },
     /// Run all declared evidence and record the results
     Run {
@@ -66,32 +82,8 @@ enum EvidenceCommand {
 impl EvidenceArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = match &self.what {
-            EvidenceCommand::Add {
-                node,
-                file,
-                review,
-                inputs,
-                command,
-            } => {
-                // clap excludes combinations; nothing at all is left, because a command may be
-                // empty for it.
-                let asks = match (file, review, command.as_slice()) {
-                    (Some(path), None, []) => ProofCheck::File { path: path.clone() },
-                    (None, Some(review), []) => ProofCheck::Review {
-                        review: review.clone(),
-                    },
-                    (None, None, [_, ..]) => ProofCheck::Command {
-                        run: command.clone(),
-                        inputs: inputs.clone(),
-                    },
-                    _ => {
-                        return Err(Failure::invalid("expected a command, --file or --review")
-                            .with_step("tl evidence add NODE -- cargo test")
-                            .with_step("tl evidence add NODE --file docs/report.md"));
-                    }
-                };
-                app.run(|ctx| add_evidence(ctx, &node.node, asks.clone()))?
-            }
+            EvidenceCommand::Add { .. } => self.what.declare(app)?,
+            EvidenceCommand::Propose { node } => return print_proposal(app, node),
             EvidenceCommand::Run { node, timeout } => {
                 app.run(|ctx| run_evidence(ctx, &node.node, Duration::from_secs(*timeout)))?
             }
@@ -107,6 +99,80 @@ impl EvidenceArgs {
             _ => ExitCode::Done,
         })
     }
+}
+
+impl EvidenceCommand {
+    /// Declares the evidence of `add`.
+    fn declare(&self, app: &App) -> Result<EvidenceView, Failure> {
+        let Self::Add {
+            node,
+            test,
+            report,
+            file,
+            review,
+            inputs,
+            command,
+        } = self
+        else {
+            return Err(Failure::invalid("nothing is declared"));
+        };
+        app.run(|ctx| {
+            // clap excludes combinations; nothing at all is left, because a command may be empty for it.
+            let asks = match (test, file, review, command.as_slice()) {
+                (Some(test), None, None, command) => {
+                    let (run, proposed) = match command {
+                        [] => propose_test_command(ctx, test)?,
+                        command => (command.to_vec(), None),
+                    };
+                    ProofCheck::Test {
+                        test: test.clone(),
+                        run,
+                        inputs: inputs.clone(),
+                        report: report.clone().or(proposed),
+                    }
+                }
+                (None, Some(path), None, []) => ProofCheck::File { path: path.clone() },
+                (None, None, Some(review), []) => ProofCheck::Review {
+                    review: review.clone(),
+                },
+                (None, None, None, [_, ..]) => ProofCheck::Command {
+                    run: command.clone(),
+                    inputs: inputs.clone(),
+                },
+                _ => {
+                    return Err(
+                        Failure::invalid("expected a command, --test, --file or --review")
+                            .with_step("tl evidence add NODE -- cargo test")
+                            .with_step("tl evidence add NODE --file docs/report.md"),
+                    );
+                }
+            };
+            add_evidence(ctx, &node.node, asks)
+        })
+    }
+}
+
+fn print_proposal(app: &App, node: &NodeArgs) -> Result<ExitCode, Failure> {
+    let proposal = app.run(|ctx| propose_evidence(ctx, &node.node))?;
+    if app.ui.try_print_json(&proposal) {
+        return Ok(ExitCode::Done);
+    }
+    for runner in &proposal.runners {
+        app.ui.print_line(&runner.command);
+    }
+    if proposal.runners.is_empty() {
+        app.ui.print_message(format_args!(
+            "no test runner is recognised here; next: tl evidence add {} -- PROGRAM ARGUMENTS",
+            proposal.node
+        ));
+    }
+    let inputs = match proposal.inputs.as_slice() {
+        [] => "all files of the repository".to_owned(),
+        files => files.join(", "),
+    };
+    app.ui
+        .print_message(styled(DIM, format!("a result is valid for: {inputs}")));
+    Ok(ExitCode::Done)
 }
 
 fn print_evidence(app: &App, view: &EvidenceView) {

@@ -3,6 +3,7 @@
 use application::Failure;
 use application::workflows::abort::abort_run;
 use application::workflows::advance::{AdvanceOutcome, advance_run};
+use application::workflows::apply::apply_changes;
 use application::workflows::next::show_next_step;
 use application::workflows::start::{start_run, start_run_on_new_document};
 use application::workflows::status::list_runs;
@@ -25,6 +26,7 @@ use crate::wiring::App;
   tl flow start planner --new \"Add search\"
   tl flow next                 the prompt of the current step
   tl flow take                 a milestone of the current wave, for this session
+  tl flow apply M-001          its diffs, checked, all or none
   tl flow done                 complete the step
   tl flow pass                 pass a gate
   tl flow fail                 fail a gate, the findings go back
@@ -76,6 +78,17 @@ enum FlowCommand {
     },
     /// Claim the first free milestone of the current wave for this session
     Take {
+        #[command(flatten)]
+        which: FlowOptions,
+    },
+    /// Apply the diffs of a milestone of the current wave, all or none
+    ///
+    /// Every diff is checked against the files as they are first; if one does not apply, nothing is
+    /// written. The milestone becomes active and is claimed for this session.
+    Apply {
+        /// The milestone
+        #[arg(value_name = "MILESTONE")]
+        milestone: String,
         #[command(flatten)]
         which: FlowOptions,
     },
@@ -142,6 +155,21 @@ impl FlowArgs {
                             "  claimed until {}",
                             taken.claim.until.format_local_minute()
                         ),
+                    ));
+                }
+                Ok(ExitCode::Done)
+            }
+            FlowCommand::Apply { milestone, which } => {
+                let applied =
+                    app.run(|ctx| apply_changes(ctx, &which.to_selection(), milestone))?;
+                if !app.ui.try_print_json(&applied) {
+                    applied
+                        .files
+                        .iter()
+                        .for_each(|file| app.ui.print_line(file));
+                    app.ui.print_message(styled(
+                        DIM,
+                        format!("next: tl evidence run {}", applied.node),
                     ));
                 }
                 Ok(ExitCode::Done)

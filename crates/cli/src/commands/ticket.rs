@@ -58,6 +58,9 @@ enum TicketCommand {
         ticket: String,
         /// The phase: intake, define-behavior, scenario-gate, decomposition, implement or done
         phase: String,
+        /// Why phases before it are skipped, by a person
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
     },
     /// Set the work level of a ticket; without a level, assess it again
     Level {
@@ -109,10 +112,15 @@ impl TicketArgs {
                 app.ui
                     .print_message(format!("next: tl focus enter {first}"));
             }
-            TicketCommand::Phase { ticket, phase } => {
+            TicketCommand::Phase {
+                ticket,
+                phase,
+                reason,
+            } => {
+                let ticket = std::slice::from_ref(ticket);
                 print_ticket(
                     app,
-                    &app.run(|ctx| set_phase(ctx, std::slice::from_ref(ticket), phase))?,
+                    &app.run(|ctx| set_phase(ctx, ticket, phase, reason.as_deref()))?,
                 );
             }
             TicketCommand::Level {

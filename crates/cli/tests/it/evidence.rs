@@ -28,7 +28,7 @@ fn a_command_proves_what_its_inputs_were() {
         &project,
         &["progress", "017b", "complete"],
         "refused",
-        &["not proved", "tl evidence run 017/017b"],
+        &["is not done", "tl evidence run 017/017b"],
     );
     let ran = project.run(&["evidence", "run", "017b"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -73,6 +73,7 @@ fn a_command_that_fails_is_shown_with_its_words() {
         "refused",
         &["it failed"],
     );
+    project.ok(&["ticket", "phase", "017b", "implement"]);
     assert_refused(
         &project,
         &["ticket", "phase", "017b", "done"],
@@ -82,7 +83,7 @@ fn a_command_that_fails_is_shown_with_its_words() {
 }
 
 #[test]
-fn without_inputs_the_repository_is_the_input() {
+fn without_inputs_the_content_of_the_repository_is_the_input() {
     let project = tickets();
     project.ok(&["evidence", "add", "017b", "--", "true"]);
     project.ok(&["evidence", "run", "017b"]);
@@ -90,8 +91,73 @@ fn without_inputs_the_repository_is_the_input() {
     project.write("src/main.rs", "fn main() { }\n");
     assert_eq!(standing(&project), json!("stale"));
     project.ok(&["evidence", "run", "017b"]);
+    // What was proved is the content, and a commit does not change it.
     assert!(project.shell("git add -A && git commit -q -m 'feat: x'"));
+    assert_eq!(standing(&project), json!("fresh"));
+    assert!(project.shell("git commit -q --allow-empty -m 'chore: y'"));
+    project.ok(&["ticket", "phase", "017b", "implement"]);
+    assert_eq!(standing(&project), json!("fresh"), "a plan is no input");
+    project.write("src/new.rs", "x\n");
     assert_eq!(standing(&project), json!("stale"));
+}
+
+/// The test of a scenario is evidence of its own once it was seen to fail.
+#[test]
+fn a_test_that_was_red_and_is_green_proves_its_scenario() {
+    let project = tickets();
+    project.write("Cargo.toml", "[package]\nname = \"x\"\n");
+    let proposal = project
+        .ok(&["evidence", "propose", "017a/loc-tracking"])
+        .stdout;
+    assert_eq!(
+        proposal,
+        "tl evidence add 017/017a/loc-tracking --test loc-tracking -- cargo test loc_tracking\n"
+    );
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    project.write(
+        "run.sh",
+        format!(
+            "echo token {secret}; seq 1 4000; echo \"test codes::loc_tracking ... $(cat result)\"\n"
+        ),
+    );
+    project.ok(&[
+        "evidence",
+        "add",
+        "017a/loc-tracking",
+        "--test",
+        "LOC tracking",
+        "--input",
+        "result",
+        "--",
+        "sh",
+        "run.sh",
+    ]);
+    let run = || {
+        let _ = project.run(&["evidence", "run", "017a/loc-tracking"]);
+        project.json(&["evidence", "show", "017a/loc-tracking"])["proofs"][0].clone()
+    };
+    project.write("result", "ok");
+    let proof = run();
+    assert_eq!(proof["standing"], json!("never-failed"), "{proof}");
+    assert_refused(
+        &project,
+        &["ticket", "scenario", "done", "017a/loc-tracking"],
+        "refused",
+        &["never seen to fail"],
+    );
+    project.write("result", "FAILED");
+    assert_eq!(run()["standing"], json!("failed"));
+    project.write("result", "ok");
+    let proof = run();
+    assert_eq!(proof["standing"], json!("fresh"), "{proof}");
+    let output = text(&proof["result"], "output").to_owned();
+    assert!(
+        output.len() <= 4096 && output.ends_with("... ok\n"),
+        "{output}"
+    );
+    let journal = project.read(".throughline/journal.jsonl");
+    assert!(!journal.contains(&secret), "recorded output is masked");
+    project.ok(&["ticket", "scenario", "done", "017a/loc-tracking"]);
 }
 
 #[test]
@@ -112,7 +178,7 @@ fn files_and_wrong_proofs() {
         &project,
         &["evidence", "add", "017a"],
         "invalid",
-        &["expected a command, --file or --review"],
+        &["expected a command, --test, --file or --review"],
     );
     assert_refused(
         &project,
@@ -146,7 +212,7 @@ fn a_profile_can_ask_for_evidence() {
         &project,
         &["progress", "one", "complete"],
         "refused",
-        &["requires evidence"],
+        &["needs evidence", "tl evidence propose one"],
     );
     project.ok(&["evidence", "add", "one", "--", "true"]);
     project.ok(&["evidence", "run", "one"]);
@@ -161,9 +227,10 @@ fn where_the_gate_only_warns_everything_can_be_completed() {
         "profiles = [\"tickets\"]\n[policy.gates]\ndone = \"warn\"\n",
     );
     project.ok(&["evidence", "add", "017b", "--", "false"]);
+    project.ok(&["ticket", "phase", "017b", "implement"]);
     let phase = project.run(&["ticket", "phase", "017b", "done"]);
     assert!(
-        phase.code == 0 && phase.stderr.contains("not proved"),
+        phase.code == 0 && phase.stderr.contains("is not done"),
         "{phase:?}"
     );
     assert_eq!(project.json(&["show", "017b"])["progress"], "complete");

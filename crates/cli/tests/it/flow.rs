@@ -7,10 +7,10 @@ use crate::doc::BATCH;
 use crate::reconcile::{committed, git};
 use crate::{assert_refused, newest_operation, planned, run_with, story, text, texts};
 
-const DOC: &str = "add-search";
+pub(crate) const DOC: &str = "add-search";
 
 /// A role of a workflow, in a session of its own.
-struct Role<'p> {
+pub(crate) struct Role<'p> {
     project: &'p Project,
     session: &'static str,
 }
@@ -24,7 +24,7 @@ impl Role<'_> {
         )
     }
 
-    fn ok(&self, arguments: &[&str]) -> String {
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(
             output.code, 0,
@@ -51,16 +51,16 @@ impl Role<'_> {
 }
 
 /// The roles, each a session.
-struct Cast<'p> {
-    orchestrator: Role<'p>,
+pub(crate) struct Cast<'p> {
+    pub(crate) orchestrator: Role<'p>,
     architect: Role<'p>,
-    developer: Role<'p>,
-    writer: Role<'p>,
-    reviewer: Role<'p>,
+    pub(crate) developer: Role<'p>,
+    pub(crate) writer: Role<'p>,
+    pub(crate) reviewer: Role<'p>,
 }
 
 impl<'p> Cast<'p> {
-    fn of(project: &'p Project) -> Self {
+    pub(crate) fn of(project: &'p Project) -> Self {
         let role = |session| Role { project, session };
         Self {
             orchestrator: role("orchestrator"),
@@ -72,7 +72,7 @@ impl<'p> Cast<'p> {
     }
 
     /// Reviews a phase: the checks fail for the given number of iterations and then pass. `fix` is what the author does about it.
-    fn review(&self, author: &Role<'_>, iterations: u32, fix: &dyn Fn(u32)) {
+    pub(crate) fn review(&self, author: &Role<'_>, iterations: u32, fix: &dyn Fn(u32)) {
         for (check, severity) in [
             ("it is right", "MUST"),
             ("it is clear", "SHOULD"),
@@ -150,6 +150,11 @@ fn step(project: &Project) -> String {
 
 /// From a wish to a frozen plan.
 fn plan(project: &Project) {
+    plan_from_batch(project, BATCH);
+}
+
+/// From a wish to a frozen plan, with the architect's edits as a batch.
+pub(crate) fn plan_from_batch(project: &Project, batch: &str) {
     let cast = Cast::of(project);
     let Cast {
         orchestrator,
@@ -183,6 +188,20 @@ fn plan(project: &Project) {
     orchestrator.ok(&["flow", "done"]);
 
     assert_eq!(step(project), "plan-design-execute");
+    // The frozen context is what the later roles know of the user: another text stops the workflow.
+    let context = format!(".throughline/plans/{DOC}/context.json");
+    let frozen = project.read(&context);
+    project.write(&context, r#"{"task_spec": ["something else"]}"#);
+    for command in ["next", "done"] {
+        architect.refused(&["flow", command], "was changed after it was frozen");
+        architect.refused(
+            &["flow", command],
+            &format!("next: tl doc restore --doc {DOC}"),
+        );
+    }
+    orchestrator.refused(&["flow", "start", "executor"], "is not frozen");
+    orchestrator.ok(&["doc", "restore"]);
+    assert_eq!(project.read(&context), frozen);
     let prompt = architect.ok(&["flow", "next"]);
     assert!(
         prompt.contains("make it quick") && prompt.contains("tl doc add-milestone --name TEXT"),
@@ -190,7 +209,7 @@ fn plan(project: &Project) {
     );
     assert!(!prompt.contains("tl doc add-change"), "not the architect's");
     architect.refused(&["flow", "done"], "there is no milestone yet");
-    let without_changes: String = BATCH
+    let without_changes: String = batch
         .lines()
         .filter(|line| !line.contains("add-change"))
         .map(|line| format!("{line}\n"))
@@ -244,6 +263,23 @@ fn plan(project: &Project) {
         "is not for the developer",
     );
     developer.refused(&["flow", "done"], "CI-001 has no code change");
+    project.write("a.diff", "@@ -1 +1 @@\n-// full\n+fn build() {}\n");
+    developer.ok(&[
+        "doc",
+        "add-change",
+        "--intent",
+        "CI-001",
+        "--diff",
+        "a.diff",
+    ]);
+    let output = developer.run(&["doc", "validate"]);
+    assert!(
+        output
+            .stdout
+            .contains("CC-001: the hunk at line 1 of the diff does not apply"),
+        "{output:?}"
+    );
+    developer.ok(&["doc", "remove", "CC-001", "--version", "1"]);
     project.write("a.diff", "@@ -1 +1 @@\n-// empty\n+fn build() {}\n");
     for intent in ["CI-001", "CI-002"] {
         developer.ok(&[
@@ -262,7 +298,7 @@ fn plan(project: &Project) {
         developer.ok(&[
             "doc",
             "set",
-            "CC-001",
+            "CC-002",
             "context_lines=// empty",
             "--version",
             "1",
@@ -279,6 +315,17 @@ fn plan(project: &Project) {
         "module",
         "--text",
         "The index of words.",
+    ]);
+    writer.refused(&["flow", "done"], "M-002 has no documentation");
+    writer.ok(&[
+        "doc",
+        "add-doc",
+        "--milestone",
+        "M-002",
+        "--place",
+        "module",
+        "--text",
+        "Queries of the index.",
     ]);
     writer.ok(&["flow", "done"]);
     assert!(
@@ -309,6 +356,9 @@ fn plan(project: &Project) {
 #[test]
 fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     let project = story();
+    for file in ["src/index.rs", "src/query.rs"] {
+        project.write(file, "// empty\n");
+    }
     committed(&project);
     plan(&project);
     let cast = Cast::of(&project);
@@ -354,7 +404,6 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
             "only what this wave needs: {prompt}"
         );
         developer.refused(&["flow", "done"], &format!("{milestone} is pending"));
-        project.write(file, "fn build() {}\n");
         let node = format!("{DOC}/{milestone}");
         // The wave is handed out: a milestone goes to the session that takes it, and to no other.
         assert_eq!(developer.ok(&["flow", "take"]), format!("{node}\n"));
@@ -368,8 +417,19 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
             &format!("no milestone of wave {wave} is free"),
         );
         writer.refused(&["claim", &node], "is claimed by developer");
-        developer.ok(&["evidence", "add", &node, "--file", file]);
+        writer.refused(&["flow", "apply", milestone], "is claimed by developer");
+        developer.refused(&["flow", "apply", other], &format!("is not in wave {wave}"));
+        assert_eq!(
+            developer.ok(&["flow", "apply", milestone]),
+            format!("{file}\n")
+        );
+        assert_eq!(project.read(file), "fn build() {}\n");
+        developer.refused(&["flow", "apply", milestone], "nothing was written");
+        developer.refused(&["progress", &node, "complete"], "it needs evidence");
+        developer.ok(&["evidence", "add", &node, "--", "grep", "build", file]);
         developer.ok(&["evidence", "run", &node]);
+        git(&project, &["add", "-A", "src"]);
+        git(&project, &["commit", "-q", "-m", milestone]);
         developer.ok(&["progress", &node, "complete"]);
         developer.ok(&["flow", "done"]);
     }

@@ -98,7 +98,7 @@ fn with_an_interval_every_tenth_operation_completes_the_mirror() {
     assert_eq!(operation(), first, "eight operations wait for the interval");
     project.ok(&["check"]);
     project.ok(&["progress", "act-1", "active"]);
-    project.ok(&["progress", "act-1", "complete"]);
+    project.ok(&["progress", "act-1", "blocked"]);
     assert_eq!(operation(), first + 10);
     assert_complete(&project, "ten operations");
 }

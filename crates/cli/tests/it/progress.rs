@@ -27,7 +27,7 @@ fn progress_is_set_and_shown() {
 #[test]
 fn progress_does_not_touch_approval() {
     let project = planned();
-    project.ok(&["progress", "act-1", "complete"]);
+    project.ok(&["progress", "act-1", "blocked"]);
     assert_eq!(
         crate::statuses(&project),
         [

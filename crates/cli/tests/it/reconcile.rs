@@ -31,7 +31,7 @@ pub(crate) fn git(project: &Project, arguments: &[&str]) {
 /// A repository around a project, with everything in it committed.
 pub(crate) fn committed(project: &Project) {
     git(project, &["init", "-q"]);
-    project.write("src/index.rs", "// empty\n");
+    project.write("src/lib.rs", "// empty\n");
     git(project, &["add", "-A"]);
     git(project, &["commit", "-q", "-m", "before"]);
 }

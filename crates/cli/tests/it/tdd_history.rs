@@ -282,6 +282,7 @@ fn a_scenario_done_by_hand_stays_done_whatever_the_history_does() {
     as_session(&project, "s", &["focus", "enter", "017a"]);
     let session = project.session("s");
     commit(&session, "test: a");
+    commit(&session, "feat: a");
     as_session(&project, "s", &["ticket", "scenario", "done"]);
     commit(&session, "test: b");
     let view = json_as(&project, "s", &["where"]);
@@ -289,7 +290,7 @@ fn a_scenario_done_by_hand_stays_done_whatever_the_history_does() {
         (&view["stack"][2]["scenario"], &view["stack"][2]["cycle"]),
         (&json!("threshold-gate"), &json!("green"))
     );
-    let _ = session.shell("git reset -q --hard HEAD~2");
+    let _ = session.shell("git reset -q --hard HEAD~3");
     let view = json_as(&project, "s", &["where"]);
     assert_eq!(
         (

@@ -95,7 +95,7 @@ fn the_state_of_the_work_makes_nothing_stale() {
     for id in ["017", "017a"] {
         project.ok(&["approve", id]);
     }
-    project.ok(&["ticket", "phase", "017", "done"]);
+    project.ok(&["ticket", "phase", "017", "decomposition"]);
     assert_eq!(project.status("017a"), "approved");
     let file = "tickets/017-quality/ticket.md";
     project.write(
@@ -271,6 +271,7 @@ fn a_file_that_says_done_is_followed_unless_it_is_not_proved() {
 fn the_last_phase_completes_a_ticket_and_another_opens_it_again() {
     let project = tickets();
     let progress = || project.json(&["show", "017b"])["progress"].clone();
+    project.ok(&["ticket", "phase", "017b", "implement"]);
     assert_eq!(
         project.json(&["ticket", "phase", "017b", "done"])["progress"],
         "complete"

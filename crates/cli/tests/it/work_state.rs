@@ -260,7 +260,7 @@ fn lines_of_an_ended_session_are_the_next_ones() {
 fn a_checkout_or_reset_clears_nothing_that_a_commit_should() {
     let project = tickets();
     let session = at_work(&project);
-    project.ok(&["ticket", "phase", "017a", "done"]);
+    project.ok(&["ticket", "phase", "017a", "decomposition"]);
     let _ = session.shell("true");
     blocked("phase", &may_write(&project, &session, "src/c.rs"));
     let _ = session.shell("git checkout -q -b elsewhere");

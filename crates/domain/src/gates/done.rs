@@ -1,4 +1,4 @@
-//! `done` gate: a node is complete only with fresh evidence.
+//! `done` gate: a node is complete only when nothing about it is open ([`crate::work::completion`]).
 //!
 //! Completing a node evaluates it, not a tool call, so no host event concerns it.
 
@@ -8,22 +8,21 @@ use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "done",
-    text: "completing a node without fresh evidence; tl evidence run",
+    text: "completing a node with open scenarios, children, evidence or reviews; close them",
     scope: GateScope::Plans,
     never_overridden: None,
     mode: |policy| policy.gates.done,
-    check: check_evidence,
+    check: check_completion,
     concerns: |_, _| None,
 };
 
-fn check_evidence<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {
+fn check_completion<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {
     let object = |node: super::UnprovedNode<'e>| {
         let path = node.path;
-        let next_steps = vec![
-            format!("tl evidence run {path}"),
-            format!("tl evidence show {path}"),
-            format!("tl gate override done {path} --reason \"…\"   # a person lets it pass once"),
-        ];
+        let mut next_steps = node.steps.to_vec();
+        next_steps.push(format!(
+            "tl gate override done {path} --reason \"…\"   # a person lets it pass once"
+        ));
         let subject = Subject {
             name: path.to_owned(),
             profile: node.profile,

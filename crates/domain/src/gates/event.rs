@@ -25,8 +25,10 @@ pub struct Event<'e> {
     pub command: CommandFacts,
     /// Whether the session has declared no intent.
     pub lacks_intent: bool,
-    /// A node that would be completed without its evidence.
+    /// A node that would be completed although something about it is open.
     pub unproved: Option<UnprovedNode<'e>>,
+    /// A ticket that would be moved to another phase.
+    pub phase_move: Option<PhaseMove<'e>>,
     /// Whether the host passes text on to the model before a step: then nothing is blocked only to
     /// hand over a text.
     pub delivers_context: bool,
@@ -83,12 +85,30 @@ pub struct SessionFile {
     pub is_read: bool,
 }
 
-/// A node that would be completed although a proof is missing.
+/// A node that would be completed although something about it is open.
 #[derive(Clone, Copy, Debug)]
 pub struct UnprovedNode<'e> {
     pub path: &'e str,
     pub profile: Option<&'e Profile>,
     pub why: &'e str,
+    /// The commands that close what is open.
+    pub steps: &'e [String],
+}
+
+/// A move of a ticket to another phase.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseMove<'e> {
+    pub path: &'e str,
+    pub profile: Option<&'e Profile>,
+    pub to: &'e str,
+    /// The ticket's work level.
+    pub level: &'e str,
+    /// The phases of that level that the move leaves out.
+    pub skipped: &'e [&'e str],
+    /// The phase it leaves that asks for approved scenarios.
+    pub left_approval: Option<&'e str>,
+    /// Paths of the ticket and its scenarios, as far as they are not approved.
+    pub unapproved: &'e [String],
 }
 
 /// A change of project files that are not plans, about to be made by a session.

@@ -16,9 +16,11 @@ mod hierarchy;
 mod impersonation;
 mod intent;
 mod loc;
+mod order;
 mod phase;
 mod prose;
 mod read_before_write;
+mod scenario_approval;
 mod scope;
 mod session;
 mod shrink;
@@ -27,7 +29,7 @@ pub use self::call_facts::{CallFacts, CalledPlan, concerns_state, find_unchecked
 use self::event::Objections;
 pub use self::event::{
     CommandFacts, Event, FrozenFile, IntendedChange, NewPhase, OutputStep, Override, ParentPlan,
-    PlanStep, SessionFile, Subject, UnprovedNode, WorkStep,
+    PhaseMove, PlanStep, SessionFile, Subject, UnprovedNode, WorkStep,
 };
 pub use self::gate_override::GateOverride;
 use crate::policy::{GateMode, Policy};
@@ -72,7 +74,7 @@ impl Gate {
 }
 
 /// Every gate, by priority: the first objection is reported first.
-pub const GATES: [Gate; 14] = [
+pub const GATES: [Gate; 16] = [
     impersonation::GATE,
     // Whether the plan may be changed at all comes before what is wrong with this change.
     session::GATE,
@@ -87,6 +89,8 @@ pub const GATES: [Gate; 14] = [
     phase::GATE,
     loc::GATE,
     scope::GATE,
+    order::GATE,
+    scenario_approval::GATE,
     done::GATE,
     intent::GATE,
 ];

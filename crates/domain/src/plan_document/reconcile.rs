@@ -176,13 +176,29 @@ pub fn compare_with_repository(plan: &Plan, reality: &RepositoryState) -> Reconc
     };
     // Throughline's own files change with every command; no plan mentions them or the ignore list.
     let ours = |file: &str| file.starts_with(".throughline/") || file == ".gitignore";
+    // The executor carries the planned documentation into the project's own documents, whichever these
+    // are.
+    let is_documented = plan
+        .milestones
+        .iter()
+        .any(|milestone| !milestone.documentation.is_empty() || milestone.is_documentation_only);
+    let documents = |file: &str| is_documented && is_document(file);
     found.changes_without_intents = reality
         .changed
         .iter()
-        .filter(|file| !covered(file) && !ours(file))
+        .filter(|file| !covered(file) && !ours(file) && !documents(file))
         .cloned()
         .collect();
     found
+}
+
+/// Whether a file is documentation rather than code.
+fn is_document(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "md" | "mdx" | "rst" | "adoc" | "txt")
+        || name.to_lowercase().starts_with("changelog")
+        || file.split('/').any(|part| part == "docs" || part == "doc")
 }
 
 /// Whether a file of the intent changed. A code change may implement its intent in another file

@@ -3,9 +3,11 @@
 //! HEAD and the reflog are read from files, without a process, because hooks read them.
 //! Counting uncommitted lines and searching messages start one `git` process each.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::ports::{FileStamp, StoreFault};
+use crate::ports::{FileStamp, RepositoryChanges, StoreFault};
 
 /// The commit HEAD points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,6 +169,20 @@ pub trait Git {
     /// # Errors
     /// When git is not installed or fails.
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault>;
+
+    /// Returns all project files that git tracks or would add, with an id of their content that a
+    /// commit does not change. `None` without a repository. Starts up to three processes.
+    ///
+    /// # Errors
+    /// When git is not installed or fails.
+    fn list_file_contents(&self) -> Result<Option<BTreeMap<String, String>>, StoreFault> {
+        Ok(None)
+    }
+
+    /// Returns the files that changed since a commit; `None` without a repository.
+    fn repository_changes(&self) -> Option<&dyn RepositoryChanges> {
+        None
+    }
 
     /// Returns the commits that HEAD has and `base` does not; without a base, all of HEAD. `None` if
     /// there is no repository or the base is unknown. Starts a process unless HEAD is the base.

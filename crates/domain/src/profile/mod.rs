@@ -16,6 +16,7 @@ use crate::node::{Description, WorkKeys};
 use crate::secrets::{SecretCount, mask_description};
 use crate::section::describe_plan;
 use crate::version::canonical_hash;
+use crate::work::work_level::WorkLevel;
 
 pub use parse::parse_profile;
 pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
@@ -54,6 +55,10 @@ pub struct WorkPhase {
     pub name: String,
     /// Guide in `.throughline/phases/` that the agent receives when the phase begins.
     pub guide: String,
+    /// The smallest work level that goes through it.
+    pub from_level: WorkLevel,
+    /// Whether it is left only with approved scenarios, where the policy asks for that.
+    pub needs_approval: bool,
 }
 
 /// Whether a node requires evidence before it counts as complete.
@@ -64,6 +69,18 @@ pub enum EvidenceNeed {
     Declared,
     /// At least one piece of evidence is required, and all must be fresh.
     Required,
+}
+
+/// What completes a node, besides a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RollUp {
+    /// Nothing.
+    #[default]
+    None,
+    /// The completion of its parent: it is a part of the parent's work, not work of its own.
+    WithParent,
+    /// The completion of its last open child.
+    WithChildren,
 }
 
 /// One level of a tree.
@@ -90,6 +107,7 @@ pub struct Level {
     /// File beside the parent's plan whose items are the nodes of this level.
     pub items: Option<String>,
     pub evidence: EvidenceNeed,
+    pub roll_up: RollUp,
 }
 
 /// One phase of planning.

@@ -8,9 +8,10 @@ use toml::Spanned;
 
 use super::{
     AliasPattern, ApprovalNeed, EvidenceNeed, Facet, FacetKind, FilePattern, Level, Phase, Profile,
-    WorkPhase,
+    RollUp, WorkPhase,
 };
 use crate::toml_reader::{TomlProblem, TomlReader, unspan_words};
+use crate::work::work_level::WorkLevel;
 
 /// Maximum length of a name in bytes.
 const MAX_NAME_BYTES: usize = 40;
@@ -37,6 +38,9 @@ struct RawProfile {
 struct RawWorkPhase {
     name: String,
     guide: Spanned<String>,
+    work_level: Option<Spanned<String>>,
+    #[serde(default)]
+    approval: bool,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +63,7 @@ struct RawLevel {
     state_keys: Vec<String>,
     items: Option<Spanned<String>>,
     evidence: Option<Spanned<String>>,
+    completes: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -185,6 +190,11 @@ fn parse_level(
         ("declared", EvidenceNeed::Declared),
         ("required", EvidenceNeed::Required),
     ];
+    let roll_ups = [
+        ("by-itself", RollUp::None),
+        ("with-parent", RollUp::WithParent),
+        ("with-children", RollUp::WithChildren),
+    ];
     Ok(Level {
         root: raw.root,
         under: unspan_words(&raw.under),
@@ -209,6 +219,7 @@ fn parse_level(
             })
             .transpose()?,
         evidence: reader.parse_choice(raw.evidence.as_ref(), "level.evidence", &evidence)?,
+        roll_up: reader.parse_choice(raw.completes.as_ref(), "level.completes", &roll_ups)?,
         name,
     })
 }
@@ -256,9 +267,20 @@ fn parse_gates(
 /// Parses a phase of the work.
 fn parse_work_phase(reader: TomlReader<'_>, raw: &RawWorkPhase) -> Result<WorkPhase, TomlProblem> {
     let (key, place) = ("work_phase.guide", "a file in `.throughline/phases`");
+    let levels = [
+        ("patch", WorkLevel::Patch),
+        ("task", WorkLevel::Task),
+        ("feature", WorkLevel::Feature),
+    ];
     Ok(WorkPhase {
         name: raw.name.clone(),
         guide: parse_file_name(reader, &raw.guide, key, place)?,
+        from_level: reader.parse_choice(
+            raw.work_level.as_ref(),
+            "work_phase.work_level",
+            &levels,
+        )?,
+        needs_approval: raw.approval,
     })
 }
 

@@ -5,7 +5,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{Digest32, Principal};
-use crate::profile::EvidenceNeed;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
@@ -27,6 +26,18 @@ pub struct Proof {
     pub asks: ProofCheck,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ProofResult>,
+    /// The last run in which a test failed: what tells a test of the change from one that passes
+    /// anyway.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_before: Option<FailedRun>,
+}
+
+/// A run in which a test failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedRun {
+    pub at: Timestamp,
+    /// Digest of the inputs at that time.
+    pub inputs: Digest32,
 }
 
 /// What a proof checks.
@@ -37,10 +48,21 @@ pub enum ProofCheck {
     Command {
         /// The program and its arguments, run without a shell.
         run: Vec<String>,
-        /// Files and glob patterns whose change makes the result stale; none means the whole
-        /// repository.
+        /// Files and glob patterns whose change makes the result stale; none means the files of the
+        /// node, or else all files of the repository.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         inputs: Vec<String>,
+    },
+    /// A test that failed before and passes now, by the results that a command reports.
+    Test {
+        /// Its name, as far as it identifies the test.
+        test: String,
+        run: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        inputs: Vec<String>,
+        /// A JUnit report that the command writes, or a folder of them; otherwise its output is read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<String>,
     },
     /// A file that exists and is not empty.
     File { path: String },
@@ -54,6 +76,9 @@ impl ProofCheck {
     pub fn describe_condition(&self) -> String {
         match self {
             Self::Command { run, .. } => format!("`{}` exits with 0", run.join(" ")),
+            Self::Test { test, run, .. } => {
+                format!("test `{test}` passes in `{}`", run.join(" "))
+            }
             Self::File { path } => format!("`{path}` exists"),
             Self::Review { review } => format!("review {review} passed"),
         }
@@ -84,6 +109,8 @@ pub enum ProofStatus {
     /// It passed, but its inputs changed since.
     Stale,
     Failed,
+    /// The test passed, but was never seen to fail, so it may not test the change.
+    NeverFailed,
     /// It has not run yet.
     Open,
 }
@@ -96,6 +123,7 @@ impl ProofStatus {
             Self::Fresh => "fresh",
             Self::Stale => "stale",
             Self::Failed => "failed",
+            Self::NeverFailed => "never failed",
             Self::Open => "not run",
         }
     }
@@ -110,46 +138,42 @@ pub fn judge_proof(proof: &Proof, inputs: Digest32) -> ProofStatus {
         Some(result) if !result.passed => ProofStatus::Failed,
         // By digest, not by time: a checkout changes times without changing what was proved.
         Some(result) if result.inputs != inputs => ProofStatus::Stale,
+        Some(_)
+            if matches!(proof.asks, ProofCheck::Test { .. }) && proof.failed_before.is_none() =>
+        {
+            ProofStatus::NeverFailed
+        }
         Some(_) => ProofStatus::Fresh,
     }
 }
 
-/// Returns why a node does not count as complete; `None` if it does.
+/// Maximum length of the output that is recorded with a result, from its end.
+pub const MAX_RECORDED_OUTPUT_BYTES: usize = 4 * 1024;
+
+/// Returns the end of a command's output that is recorded: whole lines where possible.
 #[must_use]
-pub fn find_completion_objection(
-    node: &str,
-    need: EvidenceNeed,
-    proofs: &[(ProofCheck, ProofStatus)],
-) -> Option<String> {
-    // Only the first open proof is named: it is the next thing to do, and the others may follow
-    // from it.
-    if let Some((asks, standing)) = proofs
-        .iter()
-        .find(|(_, standing)| *standing != ProofStatus::Fresh)
-    {
-        let why = match standing {
-            ProofStatus::Open => "it has not run yet",
-            ProofStatus::Failed => "it failed",
-            ProofStatus::Stale | ProofStatus::Fresh => "its inputs changed since",
-        };
-        return Some(format!(
-            "`{node}` is not proved: {}: {why}",
-            asks.describe_condition()
-        ));
+pub fn shorten_output(output: &str) -> &str {
+    let surplus = output.len().saturating_sub(MAX_RECORDED_OUTPUT_BYTES);
+    if surplus == 0 {
+        return output;
     }
-    // Declared evidence always has to be fresh; `Required` adds that there has to be some.
-    (need == EvidenceNeed::Required && proofs.is_empty()).then(|| {
-        format!("`{node}` is not proved: its profile requires evidence and none is declared")
-    })
+    let from = (surplus..output.len())
+        .find(|at| output.is_char_boundary(*at))
+        .unwrap_or(output.len());
+    let tail = output.get(from..).unwrap_or_default();
+    match tail.split_once('\n') {
+        Some((_, rest)) if !rest.is_empty() => rest,
+        _ => tail,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        Proof, ProofCheck, ProofResult, ProofStatus, find_completion_objection, judge_proof,
+        FailedRun, MAX_RECORDED_OUTPUT_BYTES, Proof, ProofCheck, ProofResult, ProofStatus,
+        judge_proof, shorten_output,
     };
     use crate::ids::{Digest32, Principal};
-    use crate::profile::EvidenceNeed;
     use crate::time::Timestamp;
 
     #[test]
@@ -168,6 +192,7 @@ mod tests {
                 path: "a".to_owned(),
             },
             result,
+            failed_before: None,
         };
         assert_eq!(judge_proof(&proof(None), then), ProofStatus::Open);
         assert_eq!(
@@ -185,25 +210,42 @@ mod tests {
     }
 
     #[test]
-    fn done_needs_what_was_declared() {
-        let asks = || ProofCheck::Command {
-            run: vec!["true".to_owned()],
-            inputs: Vec::new(),
+    fn a_test_proves_the_change_once_it_was_seen_to_fail() {
+        let (then, now) = (Digest32::of_bytes(b"then"), Digest32::of_bytes(b"now"));
+        let mut proof = Proof {
+            asks: ProofCheck::Test {
+                test: "finds".to_owned(),
+                run: vec!["cargo".to_owned(), "test".to_owned()],
+                inputs: Vec::new(),
+                report: None,
+            },
+            result: Some(ProofResult {
+                passed: true,
+                exit_code: Some(0),
+                at: Timestamp::from_millis(2),
+                by: Principal::System,
+                inputs: now,
+                output: String::new(),
+            }),
+            failed_before: None,
         };
-        let declared = EvidenceNeed::Declared;
-        assert_eq!(find_completion_objection("n", declared, &[]), None);
-        assert!(find_completion_objection("n", EvidenceNeed::Required, &[]).is_some());
-        assert_eq!(
-            find_completion_objection("n", EvidenceNeed::Required, &[(asks(), ProofStatus::Fresh)]),
-            None
-        );
-        for standing in [ProofStatus::Open, ProofStatus::Failed, ProofStatus::Stale] {
-            let why = find_completion_objection(
-                "n",
-                declared,
-                &[(asks(), ProofStatus::Fresh), (asks(), standing)],
-            );
-            assert!(why.is_some_and(|why| why.contains("`true` exits with 0")));
-        }
+        assert_eq!(judge_proof(&proof, now), ProofStatus::NeverFailed);
+        proof.failed_before = Some(FailedRun {
+            at: Timestamp::from_millis(1),
+            inputs: then,
+        });
+        assert_eq!(judge_proof(&proof, now), ProofStatus::Fresh);
+        assert_eq!(judge_proof(&proof, then), ProofStatus::Stale);
+    }
+
+    #[test]
+    fn recorded_output_is_bounded_and_ends_with_the_last_line() {
+        assert_eq!(shorten_output("short"), "short");
+        let long = "é line\n".repeat(2_000);
+        let kept = shorten_output(&long);
+        assert!(kept.len() <= MAX_RECORDED_OUTPUT_BYTES && kept.starts_with("é line"));
+        assert!(long.ends_with(kept));
+        let one_line = "é".repeat(5_000);
+        assert!(shorten_output(&one_line).len() <= MAX_RECORDED_OUTPUT_BYTES);
     }
 }

@@ -14,7 +14,7 @@ use crate::ports::{CommitHistory, HistoryCommit};
 use crate::time::Timestamp;
 use crate::work::focus::Focus;
 use crate::work::tdd::{
-    Advance, CommitPrefixes, ScenarioDecision, Tdd, advance_cycle, parse_commit_step,
+    Advance, CommitPrefixes, Cycle, ScenarioDecision, Tdd, advance_cycle, parse_commit_step,
 };
 
 /// A moment in the history: the commit HEAD was at, and the time.
@@ -98,6 +98,8 @@ pub struct CycleInputs<'i> {
     /// Lines by [`HistoryCommit::change_key`].
     pub lines: &'i BTreeMap<String, u64>,
     pub prefixes: &'i CommitPrefixes,
+    /// Whether commits complete only what a failing test preceded.
+    pub requires_test: bool,
 }
 
 /// Folds the history into the cycle of every scenario, in the order of the input.
@@ -129,15 +131,21 @@ pub fn fold_cycles(inputs: &CycleInputs<'_>) -> Vec<Tdd> {
             let Some(state) = current_scenario(&mut states, span.scenario) else {
                 break;
             };
-            let advance = advance_cycle(state.tdd.cycle, step);
+            let mut advance = advance_cycle(state.tdd.cycle, step);
             if state.is_unproved && advance == Advance::DoneBefore {
                 break;
+            }
+            let lacks_test = inputs.requires_test && state.tdd.untested.is_some();
+            // The test that was missing: the cycle begins with it.
+            if lacks_test && advance == Advance::DoneBefore {
+                state.tdd.untested = None;
+                advance = Advance::To(Some(step));
             }
             match advance {
                 Advance::To(cycle) => state.take_commit(commit, cycle, inputs.lines),
                 Advance::Done => {
                     state.take_commit(commit, Some(step), inputs.lines);
-                    state.tdd.closed = !state.is_unproved;
+                    state.tdd.closed = !state.is_unproved && !lacks_test;
                 }
                 Advance::DoneBefore => {
                     state.tdd.closed = true;
@@ -215,9 +223,12 @@ impl<'i> ScenarioCycle<'i> {
     fn take_commit(
         &mut self,
         commit: &HistoryCommit,
-        cycle: Option<crate::work::tdd::Cycle>,
+        cycle: Option<Cycle>,
         lines: &BTreeMap<String, u64>,
     ) {
+        if self.tdd.cycle.is_none() && cycle == Some(Cycle::Green) {
+            self.tdd.untested = Some(commit.subject.clone());
+        }
         self.tdd.cycle = cycle;
         self.tdd.last_commit = Some(commit.subject.clone());
         self.tdd.last_hash = Some(commit.hash.clone());

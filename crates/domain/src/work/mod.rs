@@ -1,13 +1,17 @@
 //! Work on nodes: focus, claims, TDD cycles, uncommitted lines, work levels and evidence.
 
 pub mod claim;
+pub mod completion;
 pub mod evidence;
 pub mod file_moves;
 pub mod focus;
 pub mod guides;
 pub mod history;
 pub mod overlap;
+pub mod phase_order;
 pub mod scenarios;
 pub mod tdd;
+pub mod test_report;
+pub mod test_runner;
 pub mod uncommitted;
 pub mod work_level;

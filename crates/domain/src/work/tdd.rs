@@ -35,6 +35,9 @@ pub struct Tdd {
     pub last_hash: Option<String>,
     /// Number of lines committed for this scenario, as far as hooks saw them.
     pub lines: u64,
+    /// Subject of the commit that implemented the scenario before any failing test.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untested: Option<String>,
     /// Whether commits completed the scenario, and not a user's decision.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,

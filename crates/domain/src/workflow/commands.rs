@@ -21,7 +21,7 @@ pub const ROLE_COMMANDS: &[(&str, &str)] = &[
     ),
     (
         "doc add-milestone",
-        "tl doc add-milestone --name TEXT [--file PATH]… [--requirement TEXT]… [--criterion TEXT]… [--needs M-NNN]…",
+        "tl doc add-milestone --name TEXT [--file PATH]… [--requirement TEXT]… [--criterion TEXT]… [--needs M-NNN]… [--test-file PATH]… [--skip-tests TEXT]",
     ),
     (
         "doc add-intent",
@@ -59,10 +59,14 @@ pub const ROLE_COMMANDS: &[(&str, &str)] = &[
         "take",
         "tl flow take   # a milestone of this wave, claimed for this session",
     ),
+    (
+        "apply",
+        "tl flow apply M-NNN   # its diffs, checked, all or none",
+    ),
     ("release", "tl release DOCUMENT/M-NNN"),
     (
         "evidence",
-        "tl evidence add DOCUMENT/M-NNN … and tl evidence run DOCUMENT/M-NNN",
+        "tl evidence propose|run DOCUMENT/M-NNN, and tl evidence add DOCUMENT/M-NNN -- COMMAND",
     ),
     ("plan", "tl plan LEVEL ID"),
     ("reconcile", "tl doc reconcile"),

@@ -127,9 +127,12 @@ words! {
         Whole "whole",
         Complete "complete",
         Changes "changes",
+        Applies "applies",
+        Documented "documented",
         Frozen "frozen",
         Wave "wave",
         Waves "waves",
+        Reconciled "reconciled",
         NodeWritten "node-written",
     }
 }

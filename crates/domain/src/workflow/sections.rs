@@ -216,7 +216,11 @@ fn change_lines(plan: &Plan) -> Vec<String> {
         .flat_map(|milestone| &milestone.code_changes)
         .flat_map(|change| {
             let head = format!("{} for {} in {}", change.id, change.intent_ref, change.file);
-            std::iter::once(head).chain(change.diff.lines().map(|line| format!("    {line}")))
+            let diff = change.diff.lines().map(|line| format!("    {line}"));
+            let why = change.why_comments.iter();
+            std::iter::once(head)
+                .chain(diff)
+                .chain(why.map(|why| format!("    why: {why}")))
         })
         .collect()
 }

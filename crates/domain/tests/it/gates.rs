@@ -587,8 +587,8 @@ fn all_gates_are_asked_in_the_order_of_their_weight() {
         .into_iter()
         .filter(|name| ABOUT_PLANS.contains(name) || ABOUT_WORK.contains(name))
         .collect();
-    // The others are about the project as a whole, sessions and the completion of nodes.
-    assert_eq!(all.len(), asked.len() + 5);
+    // The others are about the project as a whole, sessions, and the phases and completion of nodes.
+    assert_eq!(all.len(), asked.len() + 7);
     for gate in GATES {
         assert_eq!(find_gate_by_name(gate.name).unwrap().name, gate.name);
     }
@@ -693,6 +693,7 @@ fn hopeless_project(overrides: &[Override], policy: &Policy, profiles: &[Profile
             path: "act-1",
             profile: profiles.first(),
             why: "nothing proves it",
+            steps: &[],
         }),
         overrides,
         ..Event::default()

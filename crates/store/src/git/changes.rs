@@ -99,6 +99,11 @@ impl GitChanges {
             .filter(is_file)
             .collect();
         let paths: Vec<&str> = paths.into_iter().collect();
+        self.hash_files(&paths)
+    }
+
+    /// Returns the blob hashes of files of the working tree.
+    fn hash_files(&self, paths: &[&str]) -> Result<BTreeMap<String, String>, String> {
         let mut files = BTreeMap::new();
         for some in paths.chunks(FILES_PER_HASH_PROCESS) {
             let mut arguments = vec!["hash-object", "--no-filters", "--"];
@@ -110,6 +115,45 @@ impl GitChanges {
                     .map(|(path, hash)| ((*path).to_owned(), hash.to_owned())),
             );
         }
+        Ok(files)
+    }
+
+    /// Returns the regular files of the working tree with their blob hashes, like
+    /// [`Self::hash_working_files`]. Hashes only files that differ from the index, which has the others.
+    pub(super) fn list_file_contents(&self) -> Result<BTreeMap<String, String>, String> {
+        let listed = self.run_git(&["ls-files", "-z", "--stage", "--", "."])?;
+        let mut files: BTreeMap<String, String> = listed
+            .split('\0')
+            .filter_map(|entry| entry.split_once('\t'))
+            .filter_map(|(about, path)| {
+                // `100644 HASH 0`
+                let (mode, rest) = about.split_once(' ')?;
+                let hash = rest.split(' ').next()?;
+                mode.starts_with("100")
+                    .then(|| (path.to_owned(), hash.to_owned()))
+            })
+            .collect();
+        let changed = self.run_git(&[
+            "ls-files",
+            "-z",
+            "--modified",
+            "--others",
+            "--exclude-standard",
+            "--",
+            ".",
+        ])?;
+        let changed: BTreeSet<&str> = changed
+            .split('\0')
+            .filter(|path| !path.is_empty())
+            .collect();
+        let (present, gone): (Vec<&str>, Vec<&str>) = changed.into_iter().partition(|path| {
+            let found = self.root.join(path).symlink_metadata();
+            found.is_ok_and(|found| found.is_file())
+        });
+        for path in gone {
+            files.remove(path);
+        }
+        files.extend(self.hash_files(&present)?);
         Ok(files)
     }
 }

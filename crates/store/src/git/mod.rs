@@ -25,13 +25,15 @@ mod tracked_files;
 mod uncommitted;
 
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use domain::ports::{
     ChangedLines, CommitHistory, FileStamp, Git, GitHead, HeadMove, NamedCommit, OpenBranch,
-    StoreFault, TrackedState,
+    RepositoryChanges, StoreFault, TrackedState,
 };
+use domain::time::Timestamp;
 
 use crate::plan_files::file_stamp;
 
@@ -67,6 +69,16 @@ impl DiskGit {
         }
         let found = RepositoryPaths::find_repository(&self.root)?.map(Rc::new);
         Ok(self.place.get_or_init(|| found).clone())
+    }
+}
+
+impl RepositoryChanges for DiskGit {
+    fn commit_before(&self, moment: Timestamp) -> Result<String, String> {
+        GitChanges::in_project(self.root.clone()).commit_before(moment)
+    }
+
+    fn changed_files_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
+        GitChanges::in_project(self.root.clone()).changed_files_since(commit)
     }
 }
 
@@ -153,6 +165,22 @@ impl Git for DiskGit {
         attributes::mark_generated_files(&place, &mut found.lines)?;
         line_count_cache::cache_line_counts(&place, &found, &unlike, &start)?;
         Ok(found.lines)
+    }
+
+    fn list_file_contents(&self) -> Result<Option<BTreeMap<String, String>>, StoreFault> {
+        if self.find_repository()?.is_none() {
+            return Ok(None);
+        }
+        let listed = GitChanges::in_project(self.root.clone()).list_file_contents();
+        listed
+            .map(Some)
+            .map_err(|why| git_fault("cannot list the files", why))
+    }
+
+    fn repository_changes(&self) -> Option<&dyn RepositoryChanges> {
+        self.find_repository()
+            .ok()?
+            .map(|_| self as &dyn RepositoryChanges)
     }
 
     fn commits_since(&self, base: Option<&str>) -> Result<Option<CommitHistory>, StoreFault> {

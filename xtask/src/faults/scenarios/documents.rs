@@ -13,7 +13,7 @@ cat > batch.jsonl <<'END'
 {\"do\":\"add-decision\",\"decision\":\"BM25\",\"reasoning\":\"needs no model\",\"as\":\"rank\"}
 {\"do\":\"add-milestone\",\"name\":\"Index\",\"files\":[\"src/index.rs\"],\"acceptance_criteria\":[\"cargo test\"],\"tests\":{\"files\":[\"tests/index.rs\"]},\"as\":\"index\"}
 {\"do\":\"add-intent\",\"milestone\":\"@index\",\"file\":\"src/index.rs\",\"behavior\":\"Maps words to places.\",\"decision_refs\":[\"@rank\"],\"as\":\"build\"}
-{\"do\":\"add-change\",\"intent_ref\":\"@build\",\"diff\":\"@@ -0,0 +1 @@\\\\n+fn build() {}\\\\n\"}
+{\"do\":\"add-change\",\"intent_ref\":\"@build\",\"diff\":\"@@ -0,0 +1 @@\\n+fn build() {}\\n\"}
 END
 tl doc apply batch.jsonl
 printf '{\"do\":\"add-decision\",\"decision\":\"Cache\",\"reasoning\":\"fast\"}\\n{\"do\":\"add-risk\",\"risk\":\"big\",\"mitigation\":\"cut\"}\\n' > more.jsonl
@@ -98,6 +98,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         s("flow-start-new", &["flow-start"], &DOCUMENT, "", "tl flow start planner --new Gamma"),
         s("flow-done", &["flow-done"], &DOCUMENT, STARTED, "tl flow done"),
         s("flow-take", &["flow-take"], &DOCUMENT, TO_EXECUTE, "tl flow take"),
+        s("flow-apply", &["flow-apply"], &DOCUMENT, TO_EXECUTE, "tl flow apply M-001"),
         s("flow-pass", &["flow-pass"], &DOCUMENT, TO_PASS, "tl flow pass"),
         s("flow-fail", &["flow-fail"], &DOCUMENT, TO_FAIL, "tl flow fail"),
         s("flow-abort", &["flow-abort"], &DOCUMENT, STARTED, "tl flow abort"),

@@ -36,6 +36,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("doc-reconcile", READS),
     ("doc-schema", PRINTS),
     ("doc-show", READS),
+    ("evidence-propose", READS),
     ("evidence-show", READS),
     ("flow-list", READS),
     ("flow-next", READS),

@@ -96,7 +96,7 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketOutco
             })
         }
         Arguments::Phase { ticket, phase } => {
-            set_phase(ctx, &[ticket], &phase).map(TicketOutcome::One)
+            set_phase(ctx, &[ticket], &phase, None).map(TicketOutcome::One)
         }
         Arguments::Level {
             ticket,

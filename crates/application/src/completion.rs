@@ -1,0 +1,472 @@
+//! Completion of nodes: gathers what "done" depends on, refuses what is not done, and records what follows.
+//!
+//! The rule is `domain::work::completion`. Every way to complete a node comes through here: commands,
+//! tools, files that say so, commits, the end of a workflow.
+
+use std::collections::HashSet;
+
+use domain::fact::Fact;
+use domain::gates::{Event, FiredGate, UnprovedNode};
+use domain::ids::NodeId;
+use domain::node::{Content, Node, Progress};
+use domain::policy::GateMode;
+use domain::ports::{Snapshot, Transaction};
+use domain::profile::{EvidenceNeed, Level, RollUp};
+use domain::record;
+use domain::review::{LoopState, Review};
+use domain::work::completion::{
+    CompletionGap, CompletionInputs, CycleInput, OpenNode, describe_gaps, find_completion_gaps,
+    list_closing_commands,
+};
+
+use crate::context::{Context, Notice};
+use crate::duplicate_ids::refuse_duplicate;
+use crate::evidence::judge_node;
+use crate::failure::Failure;
+use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
+use crate::locate::{find_node, load_node, load_node_path};
+use crate::session_position::{has_work_phases, load_ticket};
+use crate::workflows::active_runs;
+
+/// Which parts of the rule apply to a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CompletionScope {
+    /// All of it.
+    Whole,
+    /// All but the nodes below: the caller completes them in the same operation.
+    WithoutBelow,
+    /// All but the workflow: the caller ends it in the same operation.
+    WithoutWorkflow,
+}
+
+/// Returns what is open about a node; empty if it may count as complete, or the gate is off.
+pub(crate) fn find_gaps(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    scope: CompletionScope,
+) -> Result<Vec<CompletionGap>, Failure> {
+    let mut gaps = find_all_gaps(ctx, state, node, scope)?;
+    gaps.retain(|gap| !is_advice(ctx, gap));
+    Ok(gaps)
+}
+
+/// Returns what is open about a node, with what the policy only asks for.
+fn find_all_gaps(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    scope: CompletionScope,
+) -> Result<Vec<CompletionGap>, Failure> {
+    // Checked first: judging proofs reads files and asks git.
+    let profile = ctx.find_profile(&node.profile);
+    let has_gate = profile.is_none_or(|profile| profile.has_gate("done"));
+    if ctx.policy.gates.done == GateMode::Off || !has_gate {
+        return Ok(Vec::new());
+    }
+    let level = find_level(ctx, node);
+    let path = load_node_path(state, node)?;
+    let proofs: Vec<_> = judge_node(ctx, state, node)?
+        .into_iter()
+        .map(|(proof, status)| (proof.asks, status))
+        .collect();
+    let open_below = match scope {
+        CompletionScope::WithoutBelow => Vec::new(),
+        CompletionScope::Whole | CompletionScope::WithoutWorkflow => {
+            list_open_below(ctx, state, node, &path)?
+        }
+    };
+    let workflows = match scope {
+        CompletionScope::WithoutWorkflow => Vec::new(),
+        CompletionScope::Whole | CompletionScope::WithoutBelow => active_runs(state, &path)?
+            .into_iter()
+            .map(|(_, run)| run.workflow)
+            .collect(),
+    };
+    let tdd = load_scenario_cycle(ctx, state, node)?;
+    Ok(find_completion_gaps(&CompletionInputs {
+        need: level.map_or(EvidenceNeed::Declared, |level| level.evidence),
+        proofs: &proofs,
+        open_below: &open_below,
+        open_needs: &list_open_needs(ctx, state, node)?,
+        open_reviews: &list_open_reviews(state, &path)?,
+        workflows: &workflows,
+        cycle: tdd.as_ref().map(|tdd| CycleInput {
+            last_step: tdd.cycle,
+            untested: tdd.untested.as_deref(),
+            requires_test: ctx.policy.gates.test_first != GateMode::Off,
+        }),
+    }))
+}
+
+/// Whether a gap is only reported: the policy asks for a failing test first, but does not insist.
+fn is_advice(ctx: &Context<'_>, gap: &CompletionGap) -> bool {
+    ctx.policy.gates.test_first == GateMode::Warn
+        && matches!(
+            gap,
+            CompletionGap::UntestedCommit { .. } | CompletionGap::NoCommit
+        )
+}
+
+fn find_level<'c>(ctx: &Context<'c>, node: &Node) -> Option<&'c Level> {
+    ctx.find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level))
+}
+
+/// Returns the open nodes below a node, without those that are completed with it.
+fn list_open_below(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    path: &str,
+) -> Result<Vec<OpenNode>, Failure> {
+    // The branches of a trail end with it.
+    if node.profile == domain::trail::PROFILE {
+        return Ok(Vec::new());
+    }
+    let describe = |child: &Node, is_scenario| OpenNode {
+        path: format!("{path}/{}", child.alias),
+        progress: child.progress,
+        is_scenario,
+    };
+    let is_open = |child: &&Node| child.progress != Progress::Complete;
+    if has_work_phases(ctx, node) {
+        // As the history of HEAD has them, which may be ahead of the records.
+        let ticket = load_ticket(ctx, state, node.clone(), None)?;
+        let scenarios = ticket.scenarios.iter().filter(is_open);
+        let children = ticket.children.iter().filter(is_open);
+        return Ok(scenarios
+            .map(|child| describe(child, true))
+            .chain(children.map(|child| describe(child, false)))
+            .collect());
+    }
+    let mut children = state.load_children(node.id)?;
+    children.sort_by(domain::tree::sibling_order);
+    Ok(children
+        .iter()
+        .filter(is_open)
+        .filter(|child| child.content != Content::Missing)
+        .filter(|child| {
+            find_level(ctx, child).is_none_or(|level| level.roll_up != RollUp::WithParent)
+        })
+        .map(|child| describe(child, false))
+        .collect())
+}
+
+/// Returns the paths of the open nodes that a node needs.
+pub(crate) fn list_open_needs(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<String>, Failure> {
+    let mut open = Vec::new();
+    for name in &node.description.needs {
+        let sibling = match node.parent {
+            Some(parent) => state.children_by_alias(parent, name)?.into_iter().next(),
+            None => None,
+        };
+        // A name that is nobody's is reported by `tl next` and `tl check`.
+        let needed = match sibling {
+            Some(sibling) => Some(sibling),
+            None => match find_node(ctx, state, std::slice::from_ref(name)) {
+                Ok((id, _)) => state.load_node(id)?,
+                Err(_) => None,
+            },
+        };
+        if let Some(needed) = needed.filter(|needed| needed.progress != Progress::Complete) {
+            open.push(load_node_path(state, &needed)?);
+        }
+    }
+    Ok(open)
+}
+
+/// Returns the subjects of the reviews of a node that have not ended.
+fn list_open_reviews(state: &dyn Snapshot, path: &str) -> Result<Vec<String>, Failure> {
+    let below = format!("{path}/");
+    let found = record::read_records::<Review>(state, path)?;
+    Ok(found
+        .into_iter()
+        .map(|(_, review)| review)
+        .filter(|review| review.state != LoopState::Complete)
+        .filter(|review| review.subject == path || review.subject.starts_with(&below))
+        .map(|review| review.subject)
+        .collect())
+}
+
+/// Returns the test-driven cycle of a scenario, as the history of HEAD has it; `None` for other nodes and
+/// without a repository.
+fn load_scenario_cycle(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<domain::work::tdd::Tdd>, Failure> {
+    let is_item = find_level(ctx, node).is_some_and(|level| level.items.is_some());
+    if !is_item || crate::session_position::head_commit(ctx).is_none() {
+        return Ok(None);
+    }
+    let Some(parent) = node.parent.map(|id| load_node(state, id)).transpose()? else {
+        return Ok(None);
+    };
+    if !has_work_phases(ctx, &parent) {
+        return Ok(None);
+    }
+    let mut ticket = load_ticket(ctx, state, parent, None)?;
+    Ok(Some(
+        ticket
+            .cycles
+            .by_scenario
+            .remove(&node.id)
+            .unwrap_or_default(),
+    ))
+}
+
+/// Refuses to complete a node about which something is open, if the gate blocks and there is no override.
+pub(crate) fn refuse_incomplete(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<(), Failure> {
+    refuse_duplicate(ctx, state, node)?;
+    let gaps = find_all_gaps(ctx, state, node, CompletionScope::Whole)?;
+    let (advice, gaps): (Vec<_>, Vec<_>) = gaps.into_iter().partition(|gap| is_advice(ctx, gap));
+    refuse_gaps(ctx, state, node, &gaps)?;
+    if !advice.is_empty() {
+        ctx.push_notice(Notice::Unproved {
+            node: node.alias.clone(),
+            why: describe_gaps(&node.alias, &advice),
+            is_complete: true,
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a completion with these gaps, if the gate blocks and there is no override.
+fn refuse_gaps(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    gaps: &[CompletionGap],
+) -> Result<(), Failure> {
+    if gaps.is_empty() {
+        return Ok(());
+    }
+    let path = load_node_path(state, node)?;
+    let (why, steps) = (
+        describe_gaps(&node.alias, gaps),
+        list_closing_commands(&path, gaps),
+    );
+    // An override is not consumed here: the caller may still fail, and a person's permission is for
+    // one completion.
+    let verdict = evaluate_with_overrides(
+        ctx,
+        state,
+        &Event {
+            profiles: ctx.profiles,
+            unproved: Some(UnprovedNode {
+                path: &path,
+                profile: ctx.find_profile(&node.profile),
+                why: &why,
+                steps: &steps,
+            }),
+            ..Event::default()
+        },
+    )?;
+    if !verdict.warnings.is_empty() {
+        ctx.push_notice(Notice::Unproved {
+            node: node.alias.clone(),
+            why,
+            is_complete: true,
+        });
+    }
+    match verdict.blocks.into_iter().next() {
+        Some(FiredGate { objection, .. }) => Err(objection
+            .next_steps
+            .into_iter()
+            .fold(Failure::refused(objection.why), Failure::with_step)),
+        None => Ok(()),
+    }
+}
+
+/// Returns why a node is not completed with the move of a focus, if the gate blocks.
+pub(crate) fn find_blocking_gaps(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    scope: CompletionScope,
+) -> Result<Option<String>, Failure> {
+    if ctx.policy.gates.done != GateMode::Block {
+        return Ok(None);
+    }
+    let gaps = find_gaps(ctx, state, node, scope)?;
+    Ok((!gaps.is_empty()).then(|| describe_gaps(&node.alias, &gaps)))
+}
+
+/// Consumes the override with which a node is completed.
+pub(crate) fn consume_override(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    node: &Node,
+) -> Result<(), Failure> {
+    let key = override_note_key("done", &load_node_path(&*tx, node)?);
+    if tx.load_note(&key)?.is_some() {
+        tx.save_note(&key, None, ctx.clock.now())?;
+    }
+    Ok(())
+}
+
+/// Adds what follows from changes of progress: parts that are complete with their whole, a whole whose
+/// last part is complete, and complete ancestors of something that is open again.
+pub(crate) fn follow_progress(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    // The state of a clone is built from tens of thousands of added nodes: each parent is looked up once,
+    // and one that is added with its children not at all.
+    let mut known: HashSet<NodeId> = facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::NodeAdded { node } => Some(node.id),
+            _ => None,
+        })
+        .collect();
+    let mut at = 0;
+    // Facts that are added on the way are followed as well; each round goes one level up or down, and
+    // no node is changed twice.
+    while let Some(fact) = facts.get(at) {
+        at += 1;
+        match fact {
+            Fact::ProgressChanged {
+                node,
+                after: Progress::Complete,
+                ..
+            } => {
+                let Some(node) = state.load_node(*node)? else {
+                    continue;
+                };
+                complete_parts(ctx, state, &node, facts)?;
+                complete_whole(ctx, state, &node, facts)?;
+            }
+            Fact::ProgressChanged { node, .. } => {
+                let parent = state.load_node(*node)?.and_then(|node| node.parent);
+                let below = *node;
+                reopen_ancestors(ctx, state, below, parent, facts)?;
+            }
+            Fact::NodeAdded { node } if node.progress != Progress::Complete => {
+                let (below, parent) = (node.id, node.parent.filter(|id| known.insert(*id)));
+                reopen_ancestors(ctx, state, below, parent, facts)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Completes the nodes below that are a part of this node's work.
+fn complete_parts(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    let has_parts = ctx.find_profile(&node.profile).is_some_and(|profile| {
+        profile
+            .levels_under(&node.level)
+            .any(|level| level.roll_up == RollUp::WithParent)
+    });
+    if !has_parts {
+        return Ok(());
+    }
+    for child in state.load_children(node.id)? {
+        let is_part =
+            find_level(ctx, &child).is_some_and(|level| level.roll_up == RollUp::WithParent);
+        if is_part && child.progress != Progress::Complete && !has_progress(facts, child.id) {
+            facts.push(progress_fact(&child, Progress::Complete));
+        }
+    }
+    Ok(())
+}
+
+/// Completes the node above, if it has no work of its own and this was its last open part.
+fn complete_whole(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    let Some(parent) = node.parent.map(|id| load_node(state, id)).transpose()? else {
+        return Ok(());
+    };
+    let rolls_up =
+        find_level(ctx, &parent).is_some_and(|level| level.roll_up == RollUp::WithChildren);
+    if !rolls_up || parent.progress == Progress::Complete || has_progress(facts, parent.id) {
+        return Ok(());
+    }
+    let is_done = |child: &Node| {
+        facts
+            .iter()
+            .rev()
+            .find_map(|fact| match fact {
+                Fact::ProgressChanged { node, after, .. } if *node == child.id => Some(*after),
+                _ => None,
+            })
+            .unwrap_or(child.progress)
+            == Progress::Complete
+    };
+    if state.load_children(parent.id)?.iter().all(is_done)
+        && find_gaps(ctx, state, &parent, CompletionScope::WithoutBelow)?.is_empty()
+    {
+        facts.push(progress_fact(&parent, Progress::Complete));
+    }
+    Ok(())
+}
+
+/// Opens the complete ancestors of a node that is open.
+fn reopen_ancestors(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    below: NodeId,
+    parent: Option<NodeId>,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    let Some(above) = parent.map(|id| state.load_node(id)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    if above.progress != Progress::Complete
+        || above.profile == domain::trail::PROFILE
+        || has_progress(facts, above.id)
+    {
+        return Ok(());
+    }
+    let name = match state.load_node(below)? {
+        Some(node) => node.alias,
+        None => find_added_alias(facts, below).unwrap_or_default(),
+    };
+    ctx.push_notice(Notice::Reopened {
+        node: above.alias.clone(),
+        by: name,
+    });
+    facts.push(progress_fact(&above, Progress::Active));
+    Ok(())
+}
+
+fn find_added_alias(facts: &[Fact], id: NodeId) -> Option<String> {
+    facts.iter().find_map(|fact| match fact {
+        Fact::NodeAdded { node } if node.id == id => Some(node.alias.clone()),
+        _ => None,
+    })
+}
+
+fn has_progress(facts: &[Fact], id: NodeId) -> bool {
+    facts
+        .iter()
+        .any(|fact| matches!(fact, Fact::ProgressChanged { node, .. } if *node == id))
+}
+
+fn progress_fact(node: &Node, after: Progress) -> Fact {
+    Fact::ProgressChanged {
+        node: node.id,
+        before: node.progress,
+        after,
+    }
+}

@@ -1,0 +1,143 @@
+//! Done and the phases on the way to it, with fake ports.
+
+use application::set_progress::{ProgressRequest, set_progress};
+use application::show_node::show_node;
+use application::tickets::{finish_scenario, set_phase, set_work_level};
+use application::{FailureKind, Notice};
+use domain::node::Progress;
+use domain::policy::{ApprovalPolicy, GateMode};
+use domain::work::work_level::WorkLevel;
+use testkit::FakeGit;
+
+use crate::world::{World, assert_refused, words};
+
+const SCENARIOS: &str = "tickets/017-quality/test-definitions.md";
+
+/// `017`, a feature with one scenario, back at its first phase, without a child.
+fn feature() -> World {
+    let world = World::with_tickets_of(World::new());
+    world.files.edit(
+        "tickets/017-quality/ticket.md",
+        "---\nid: '017'\nphase: intake\n---\n# Quality\n",
+    );
+    world.files.edit(SCENARIOS, "Scenario: one\n");
+    set_work_level(&world.ctx(), &words("017"), Some(WorkLevel::Feature), None).unwrap();
+    world
+}
+
+fn progress(world: &World, node: &str) -> Progress {
+    show_node(&world.ctx(), &words(node)).unwrap().progress
+}
+
+#[test]
+fn a_feature_goes_through_its_phases_and_a_person_skips_one_with_a_reason() {
+    let world = feature();
+    let agent = world.agent("s");
+    let skipped = "define-behavior, scenario-gate, decomposition come before implement";
+    for reason in [None, Some("I am in a hurry")] {
+        let refused = set_phase(&agent, &words("017"), "implement", reason);
+        assert_refused(refused, FailureKind::Refused, skipped);
+    }
+    let person = world.ctx();
+    assert_refused(
+        set_phase(&person, &words("017"), "implement", Some("  ")),
+        FailureKind::Refused,
+        skipped,
+    );
+    set_phase(&person, &words("017"), "implement", Some("it is tiny")).unwrap();
+    for phase in [
+        "intake",
+        "define-behavior",
+        "scenario-gate",
+        "decomposition",
+    ] {
+        set_phase(&agent, &words("017"), phase, None).unwrap();
+    }
+}
+
+#[test]
+fn a_phase_written_into_the_file_counts_and_is_reported() {
+    let world = feature();
+    progress(&world, "017");
+    let file = "tickets/017-quality/ticket.md";
+    let text = world.files.text(file).unwrap();
+    world.files.edit(file, &text.replace("intake", "implement"));
+    let ctx = world.ctx();
+    show_node(&ctx, &words("017")).unwrap();
+    let notices = ctx.take_notices();
+    assert!(
+        notices
+            .iter()
+            .any(|notice| matches!(notice, Notice::PhaseSkipped { node, .. } if node == "017")),
+        "{notices:?}"
+    );
+}
+
+#[test]
+fn where_the_policy_asks_the_scenario_gate_is_left_with_a_persons_approval() {
+    let mut world = feature();
+    world.policy.gates.scenario_approval = GateMode::Block;
+    world.policy.approval = ApprovalPolicy::Human;
+    let phase = |world: &World, phase: &str| {
+        set_phase(&world.agent("s"), &words("017"), phase, None).map(drop)
+    };
+    phase(&world, "define-behavior").unwrap();
+    phase(&world, "scenario-gate").unwrap();
+    assert_refused(
+        phase(&world, "decomposition"),
+        FailureKind::Refused,
+        "not approved: `017`, `017/one`",
+    );
+    world.approve("017").unwrap();
+    assert_refused(
+        phase(&world, "decomposition"),
+        FailureKind::Refused,
+        "not approved: `017/one`",
+    );
+    world.approve("017/one").unwrap();
+    phase(&world, "decomposition").unwrap();
+}
+
+#[test]
+fn a_complete_ticket_is_open_again_with_a_new_scenario() {
+    let world = feature();
+    finish_scenario(&world.ctx(), &words("017/one")).unwrap();
+    let request = ProgressRequest {
+        node: words("017"),
+        progress: Progress::Complete,
+    };
+    set_progress(&world.ctx(), &request).unwrap();
+    world
+        .files
+        .edit(SCENARIOS, "Scenario: one\n\nScenario: two\n");
+    let ctx = world.ctx();
+    assert_eq!(
+        show_node(&ctx, &words("017")).unwrap().progress,
+        Progress::Active
+    );
+    let notices = ctx.take_notices();
+    let reopened = Notice::Reopened {
+        node: "017".to_owned(),
+        by: "two".to_owned(),
+    };
+    assert!(notices.contains(&reopened), "{notices:?}");
+}
+
+#[test]
+fn a_finished_ticket_that_git_brought_is_believed_with_its_scenarios() {
+    let file = "tickets/017-quality/ticket.md";
+    let done = "---\nid: '017'\nphase: done\n---\n# Quality\n";
+    for (came_with_git, expected) in [(true, Progress::Complete), (false, Progress::Active)] {
+        let (world, git) = (World::with_tickets_of(World::new()), FakeGit::with_commit());
+        world.files.edit(file, done);
+        world.files.edit(SCENARIOS, "Scenario: one\n");
+        if came_with_git {
+            let files = [file.to_owned(), SCENARIOS.to_owned()];
+            git.set_index(&files, &files);
+        }
+        let ctx = world.ctx().with_git_and_session(&git, "s".to_owned());
+        assert_eq!(show_node(&ctx, &words("017")).unwrap().progress, expected);
+        let scenario = show_node(&ctx, &words("017/one")).unwrap().progress;
+        assert_eq!(scenario == Progress::Complete, came_with_git);
+    }
+}

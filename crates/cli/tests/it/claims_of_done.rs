@@ -1,0 +1,450 @@
+//! Ways to claim that something is done without the work: each is refused, or reported and without effect.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+use testkit::{Output, Project};
+
+use crate::doc::planned_search;
+use crate::mcp::{Client, ERAS};
+use crate::tickets;
+
+/// One way to claim that a node is done.
+struct Way {
+    name: &'static str,
+    project: fn() -> Project,
+    /// Makes the claim, and returns everything that was printed.
+    claim: fn(&Project) -> String,
+    /// The node that must not be complete afterwards.
+    node: &'static str,
+    /// Part of the refusal or report.
+    expected: &'static str,
+}
+
+/// Runs a command and returns what it printed.
+fn run(project: &Project, arguments: &[&str]) -> String {
+    let Output { stdout, stderr, .. } = project.run(arguments);
+    stdout + &stderr
+}
+
+/// Replaces text in a file, and returns what the next command reports about it.
+fn edit(project: &Project, file: &str, from: &str, to: &str) -> String {
+    let text = project.read(file);
+    assert!(text.contains(from), "{file}: {text}");
+    project.write(file, text.replace(from, to));
+    run(project, &["status"])
+}
+
+const TICKET: &str = "tickets/017a-loc/ticket.md";
+const SCENARIO: &str = "017a/loc-tracking";
+
+/// A project with evidence of `017b`, and the ticket ready to be finished.
+fn with_evidence(arguments: &[&str]) -> Project {
+    let project = tickets();
+    project.ok(&["ticket", "phase", "017b", "implement"]);
+    let mut all = vec!["evidence", "add", "017b"];
+    all.extend(arguments);
+    project.ok(&all);
+    project
+}
+
+fn finish_017b(project: &Project) -> String {
+    let _ = project.run(&["evidence", "run", "017b"]);
+    run(project, &["ticket", "phase", "017b", "done"])
+}
+
+/// Commits in a session that works on a scenario, and then claims that it is done.
+fn commit_and_finish(project: &Project, subjects: &[&str]) -> String {
+    project.ok(&["focus", "enter", SCENARIO]);
+    for (number, subject) in subjects.iter().enumerate() {
+        project.write("src/work.rs", format!("// {number}\n"));
+        assert!(project.shell(&format!("git add -A && git commit -q -m '{subject}'")));
+    }
+    run(project, &["ticket", "scenario", "done", SCENARIO])
+}
+
+fn test_first() -> Project {
+    let project = tickets();
+    project.configure("policy.gates.test_first", "\"block\"");
+    project
+}
+
+fn frozen() -> Project {
+    let project = planned_search();
+    project.ok(&["doc", "freeze"]);
+    project
+}
+
+const WAYS: &[Way] = &[
+    Way {
+        name: "progress of a ticket with open scenarios",
+        project: tickets,
+        claim: |project| run(project, &["progress", "017a", "complete"]),
+        node: "017a",
+        expected: "scenario `017/017a/loc-tracking` is open",
+    },
+    Way {
+        name: "last phase of a ticket with open scenarios",
+        project: tickets,
+        claim: |project| run(project, &["ticket", "phase", "017a", "done"]),
+        node: "017a",
+        expected: "tl focus enter 017/017a/loc-tracking",
+    },
+    Way {
+        name: "the phase written into the file",
+        project: tickets,
+        claim: |project| edit(project, TICKET, "phase: implement", "phase: done"),
+        node: "017a",
+        expected: "it does not count as complete",
+    },
+    Way {
+        name: "the status written into the file",
+        project: tickets,
+        claim: |project| edit(project, TICKET, "status: ready", "status: done"),
+        node: "017a",
+        expected: "it does not count as complete",
+    },
+    Way {
+        name: "another word for it in the file",
+        project: tickets,
+        claim: |project| edit(project, TICKET, "status: ready", "status: Resolved"),
+        node: "017a",
+        expected: "it does not count as complete",
+    },
+    Way {
+        name: "an agent's edit of the file",
+        project: tickets,
+        claim: |project| {
+            let session = project.session("s");
+            let _ = session.start("startup");
+            let _ = session.read(TICKET);
+            let text = project
+                .read(TICKET)
+                .replace("status: ready", "status: done");
+            let (_, after) = session.write(TICKET, &text);
+            after.and_then(|after| after.context()).unwrap_or_default()
+        },
+        node: "017a",
+        expected: "`017a` is not done: scenario `017/017a/loc-tracking` is open",
+    },
+    Way {
+        name: "a shell command that edits and commits",
+        project: tickets,
+        claim: |project| {
+            let session = project.session("s");
+            let _ = session.start("startup");
+            let command = format!(
+                "sed -i 's/^status: .*/status: done/' {TICKET} && git commit -qam 'docs: done'"
+            );
+            session.shell(&command).context().unwrap_or_default()
+        },
+        node: "017a",
+        expected: "`017a` is not done",
+    },
+    Way {
+        name: "the tool of an MCP client",
+        project: tickets,
+        claim: |project| {
+            let mut client = Client::start(project, ERAS[0], &[]);
+            let request = json!({ "action": "phase", "ticket": "017a", "phase": "done" });
+            let answer = client.call("ticket", request).to_string();
+            client.end();
+            answer
+        },
+        node: "017a",
+        expected: "is not done",
+    },
+    Way {
+        name: "a parent with open children",
+        project: tickets,
+        claim: |project| run(project, &["progress", "017", "complete"]),
+        node: "017",
+        expected: "`017/017a` is pending",
+    },
+    Way {
+        name: "the last phase of a parent with open children",
+        project: tickets,
+        claim: |project| run(project, &["ticket", "phase", "017", "done"]),
+        node: "017",
+        expected: "tl focus enter 017/017b",
+    },
+    Way {
+        name: "from the first phase to the last",
+        project: tickets,
+        claim: |project| run(project, &["ticket", "phase", "017b", "done"]),
+        node: "017b",
+        expected: "implement comes before done",
+    },
+    Way {
+        name: "an agent's reason to skip a phase",
+        project: tickets,
+        claim: |project| {
+            run(
+                project,
+                &["ticket", "phase", "017b", "done", "--reason", "trust me"],
+            )
+        },
+        node: "017b",
+        expected: "a person skips it",
+    },
+    Way {
+        name: "a new ticket that says it is done",
+        project: tickets,
+        claim: |project| {
+            let head = "---\nid: '099'\nphase: done\nstatus: done\n---\n\n# Ready made\n";
+            project.write("tickets/099-made/ticket.md", head);
+            project.write("tickets/099-made/test-definitions.md", "Scenario: one\n");
+            run(project, &["status"])
+        },
+        node: "099",
+        expected: "`099` is not done: `one` is open",
+    },
+    Way {
+        name: "evidence that never ran",
+        project: || with_evidence(&["--", "true"]),
+        claim: |project| run(project, &["ticket", "phase", "017b", "done"]),
+        node: "017b",
+        expected: "it has not run yet",
+    },
+    Way {
+        name: "evidence that failed",
+        project: || with_evidence(&["--", "false"]),
+        claim: finish_017b,
+        node: "017b",
+        expected: "it failed",
+    },
+    Way {
+        name: "evidence of other content",
+        project: || with_evidence(&["--", "true"]),
+        claim: |project| {
+            project.ok(&["evidence", "run", "017b"]);
+            project.write("src/main.rs", "fn main() { todo() }\n");
+            run(project, &["progress", "017b", "complete"])
+        },
+        node: "017b",
+        expected: "its inputs changed since",
+    },
+    Way {
+        name: "an empty report",
+        project: || with_evidence(&["--file", "report.md"]),
+        claim: |project| {
+            project.write("report.md", "");
+            finish_017b(project)
+        },
+        node: "017b",
+        expected: "`report.md` exists: it failed",
+    },
+    Way {
+        name: "a review that nobody held",
+        project: || with_evidence(&["--review", "017b/code"]),
+        claim: finish_017b,
+        node: "017b",
+        expected: "review 017b/code passed: it failed",
+    },
+    Way {
+        name: "a test that never failed",
+        project: || with_evidence(&["--test", "one", "--", "echo", "test one ... ok"]),
+        claim: finish_017b,
+        node: "017b",
+        expected: "it was never seen to fail",
+    },
+    Way {
+        name: "a test that is skipped",
+        project: || with_evidence(&["--test", "one", "--", "echo", "test one ... ignored"]),
+        claim: finish_017b,
+        node: "017b",
+        expected: "it failed",
+    },
+    Way {
+        name: "a test that does not exist",
+        project: || with_evidence(&["--test", "one", "--", "echo", "0 tests"]),
+        claim: finish_017b,
+        node: "017b",
+        expected: "test `one` passes in `echo 0 tests`: it failed",
+    },
+    Way {
+        name: "a scenario whose last commit is the failing test",
+        project: tickets,
+        claim: |project| commit_and_finish(project, &["test: loc tracking"]),
+        node: SCENARIO,
+        expected: "its last commit is a failing test",
+    },
+    Way {
+        name: "a scenario that nobody touched",
+        project: test_first,
+        claim: |project| commit_and_finish(project, &[]),
+        node: SCENARIO,
+        expected: "it has no commit and no evidence",
+    },
+    Way {
+        name: "an implementation without a test",
+        project: test_first,
+        claim: |project| commit_and_finish(project, &["feat: loc tracking"]),
+        node: SCENARIO,
+        expected: "no failing test was committed before `feat: loc tracking`",
+    },
+    Way {
+        name: "a refactoring that ends a cycle without a test",
+        project: test_first,
+        claim: |project| {
+            commit_and_finish(project, &["feat: loc tracking", "refactor: loc tracking"])
+        },
+        node: SCENARIO,
+        expected: "no failing test was committed before",
+    },
+    Way {
+        name: "a review that has not ended",
+        project: tickets,
+        claim: |project| {
+            let check = ["--check", "it holds", "--severity", "MUST"];
+            project.ok(&[&["review", "add", "--of", "017/017b"], &check[..]].concat());
+            run(project, &["progress", "017b", "complete"])
+        },
+        node: "017b",
+        expected: "tl review status --of 017/017b",
+    },
+    Way {
+        name: "a ticket before the one it needs",
+        project: tickets,
+        claim: |project| {
+            let file = "tickets/045-поиск/ticket.md";
+            edit(
+                project,
+                file,
+                "status: ready",
+                "status: ready\nneeds: ['017b']",
+            );
+            run(project, &["progress", "045", "complete"])
+        },
+        node: "045",
+        expected: "it needs `017/017b`, which is not complete",
+    },
+    Way {
+        name: "a finished ticket that gets another child",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["progress", "017b", "complete"]);
+            run(project, &["ticket", "new", "The rest", "--parent", "017b"])
+        },
+        node: "017b",
+        expected: "`017b` is open again",
+    },
+    Way {
+        name: "a finished ticket that gets a scenario",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["progress", "017b", "complete"]);
+            project.write(
+                "tickets/017b-phases/test-definitions.md",
+                "Scenario: late\n",
+            );
+            run(project, &["status"])
+        },
+        node: "017b",
+        expected: "`017b` is open again, because `late` is open",
+    },
+    Way {
+        name: "an agent's override of the gate",
+        project: tickets,
+        claim: |project| {
+            let mut said = run(
+                project,
+                &["gate", "override", "done", "017a", "--reason", "it is"],
+            );
+            let _ = write!(said, "{}", run(project, &["progress", "017a", "complete"]));
+            said
+        },
+        node: "017a",
+        expected: "a gate is overridden by a person",
+    },
+    Way {
+        name: "a milestone without evidence",
+        project: frozen,
+        claim: |project| run(project, &["progress", "add-search/M-001", "complete"]),
+        node: "add-search/M-001",
+        expected: "tl evidence propose add-search/M-001",
+    },
+    Way {
+        name: "a milestone whose files changed after the proof",
+        project: frozen,
+        claim: |project| {
+            project.write("src/index.rs", "fn build() {}\n");
+            project.ok(&["evidence", "add", "add-search/M-001", "--", "true"]);
+            project.ok(&["evidence", "run", "add-search/M-001"]);
+            project.write("src/index.rs", "fn build() { todo() }\n");
+            run(project, &["progress", "add-search/M-001", "complete"])
+        },
+        node: "add-search/M-001",
+        expected: "its inputs changed since",
+    },
+    Way {
+        name: "a milestone before the one it needs",
+        project: frozen,
+        claim: |project| {
+            project.ok(&["evidence", "add", "add-search/M-002", "--", "true"]);
+            project.ok(&["evidence", "run", "add-search/M-002"]);
+            run(project, &["progress", "add-search/M-002", "complete"])
+        },
+        node: "add-search/M-002",
+        expected: "it needs `add-search/M-001`",
+    },
+    Way {
+        name: "a plan with open milestones",
+        project: frozen,
+        claim: |project| run(project, &["progress", "add-search", "complete"]),
+        node: "add-search",
+        expected: "`add-search/M-001` is pending",
+    },
+    Way {
+        name: "a wave with open milestones",
+        project: frozen,
+        claim: |project| {
+            project.ok(&["flow", "start", "executor"]);
+            project.ok(&["flow", "done"]);
+            project.ok(&["flow", "done"]);
+            run(project, &["flow", "done"])
+        },
+        node: "add-search/M-001",
+        expected: "M-001 is pending",
+    },
+    Way {
+        name: "the execution of a plan that is not frozen",
+        project: planned_search,
+        claim: |project| run(project, &["flow", "start", "executor"]),
+        node: "add-search",
+        expected: "`add-search` is not frozen",
+    },
+    Way {
+        name: "a frozen plan with a diff that is none",
+        project: planned_search,
+        claim: |project| {
+            project.write("a.diff", "garbage\n");
+            project.ok(&[
+                "doc",
+                "add-change",
+                "--intent",
+                "CI-002",
+                "--diff",
+                "a.diff",
+            ]);
+            run(project, &["doc", "freeze"])
+        },
+        node: "add-search",
+        expected: "CC-002: not a unified diff",
+    },
+];
+
+#[test]
+fn every_way_to_claim_done_without_the_work_is_refused_or_told() {
+    assert!(WAYS.len() >= 30);
+    let mut failures = Vec::new();
+    for way in WAYS {
+        let project = (way.project)();
+        let said = (way.claim)(&project);
+        let progress = project.json(&["show", way.node])["progress"].clone();
+        if !said.contains(way.expected) || progress == json!("complete") {
+            failures.push(format!("{}: {progress}\n{said}", way.name));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n---\n"));
+}

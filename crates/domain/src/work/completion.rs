@@ -1,0 +1,366 @@
+//! Rule for "done": everything that is still open about a node, each gap with the command that closes
+//! it.
+//!
+//! The only place of the rule: commands, tools, file edits, commits and roll-ups ask it alike. What
+//! follows from a gap (a refusal, a warning, a node that stays open) is decided by the mode of the
+//! `done` gate. Pure: the caller gathers the inputs.
+
+use super::evidence::{ProofCheck, ProofStatus};
+use super::tdd::Cycle;
+use crate::node::Progress;
+use crate::profile::EvidenceNeed;
+use crate::text::count_with_noun;
+
+/// Everything the completion of a node depends on.
+#[derive(Clone, Debug, Default)]
+pub struct CompletionInputs<'i> {
+    pub need: EvidenceNeed,
+    pub proofs: &'i [(ProofCheck, ProofStatus)],
+    /// The nodes below it that are not complete.
+    pub open_below: &'i [OpenNode],
+    /// Paths of the nodes it needs that are not complete.
+    pub open_needs: &'i [String],
+    /// Subjects of the reviews of it that have not ended.
+    pub open_reviews: &'i [String],
+    /// The workflows under way on it.
+    pub workflows: &'i [String],
+    /// The test-driven cycle, of a scenario in a repository.
+    pub cycle: Option<CycleInput<'i>>,
+}
+
+/// A node below the one that is completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenNode {
+    pub path: String,
+    pub progress: Progress,
+    pub is_scenario: bool,
+}
+
+/// The commits of a scenario, as far as its completion depends on them.
+#[derive(Clone, Copy, Debug)]
+pub struct CycleInput<'i> {
+    pub last_step: Option<Cycle>,
+    /// Subject of a commit that implemented it before any failing test.
+    pub untested: Option<&'i str>,
+    /// Whether the policy asks for a failing test first.
+    pub requires_test: bool,
+}
+
+/// One reason why a node is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CompletionGap {
+    OpenScenario {
+        path: String,
+    },
+    OpenChild {
+        path: String,
+        progress: Progress,
+    },
+    OpenNeed {
+        path: String,
+    },
+    /// Evidence is required, and none is declared.
+    NoEvidence,
+    Proof {
+        condition: String,
+        status: ProofStatus,
+    },
+    OpenReview {
+        subject: String,
+    },
+    ActiveWorkflow {
+        workflow: String,
+    },
+    /// The last commit of the scenario is its failing test.
+    FailingTest,
+    /// No commit belongs to the scenario, and nothing proves it.
+    NoCommit,
+    /// It was implemented before there was a test for it.
+    UntestedCommit {
+        subject: String,
+    },
+}
+
+/// Returns everything that is open about a node; empty if it may count as complete.
+#[must_use]
+pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap> {
+    let mut gaps = Vec::new();
+    for open in inputs.open_below {
+        gaps.push(match open.is_scenario {
+            true => CompletionGap::OpenScenario {
+                path: open.path.clone(),
+            },
+            false => CompletionGap::OpenChild {
+                path: open.path.clone(),
+                progress: open.progress,
+            },
+        });
+    }
+    gaps.extend(
+        inputs
+            .open_needs
+            .iter()
+            .map(|path| CompletionGap::OpenNeed { path: path.clone() }),
+    );
+    let proofs = inputs.proofs.iter();
+    gaps.extend(
+        proofs
+            .filter(|(_, status)| *status != ProofStatus::Fresh)
+            .map(|(check, status)| CompletionGap::Proof {
+                condition: check.describe_condition(),
+                status: *status,
+            }),
+    );
+    // Declared evidence always has to be fresh; `Required` adds that there has to be some.
+    if inputs.need == EvidenceNeed::Required && inputs.proofs.is_empty() {
+        gaps.push(CompletionGap::NoEvidence);
+    }
+    gaps.extend(inputs.cycle.and_then(|cycle| find_cycle_gap(inputs, cycle)));
+    let reviews = inputs.open_reviews.iter();
+    gaps.extend(reviews.map(|subject| CompletionGap::OpenReview {
+        subject: subject.clone(),
+    }));
+    let workflows = inputs.workflows.iter();
+    gaps.extend(workflows.map(|workflow| CompletionGap::ActiveWorkflow {
+        workflow: workflow.clone(),
+    }));
+    gaps
+}
+
+/// Returns the gap in a scenario's test-driven cycle.
+fn find_cycle_gap(inputs: &CompletionInputs<'_>, cycle: CycleInput<'_>) -> Option<CompletionGap> {
+    // Evidence that ran is stronger than the subject line of a commit.
+    let is_proved = !inputs.proofs.is_empty()
+        && inputs
+            .proofs
+            .iter()
+            .all(|(_, status)| *status == ProofStatus::Fresh);
+    match (cycle.last_step, cycle.untested) {
+        (Some(Cycle::Red), _) if !is_proved => Some(CompletionGap::FailingTest),
+        (_, Some(subject)) if cycle.requires_test => Some(CompletionGap::UntestedCommit {
+            subject: subject.to_owned(),
+        }),
+        (None, _) if cycle.requires_test && !is_proved => Some(CompletionGap::NoCommit),
+        _ => None,
+    }
+}
+
+impl CompletionGap {
+    /// Describes the gap as part of a sentence.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::OpenScenario { path } => format!("scenario `{path}` is open"),
+            Self::OpenChild { path, progress } => format!("`{path}` is {progress}"),
+            Self::OpenNeed { path } => format!("it needs `{path}`, which is not complete"),
+            Self::NoEvidence => "it needs evidence, and none is declared".to_owned(),
+            Self::Proof { condition, status } => {
+                let why = match status {
+                    ProofStatus::Open => "it has not run yet",
+                    ProofStatus::Failed => "it failed",
+                    ProofStatus::NeverFailed => "it was never seen to fail without the change",
+                    ProofStatus::Stale | ProofStatus::Fresh => "its inputs changed since",
+                };
+                format!("{condition}: {why}")
+            }
+            Self::OpenReview { subject } => format!("the review of `{subject}` has not ended"),
+            Self::ActiveWorkflow { workflow } => {
+                format!("the workflow `{workflow}` is under way on it")
+            }
+            Self::FailingTest => "its last commit is a failing test".to_owned(),
+            Self::NoCommit => "it has no commit and no evidence".to_owned(),
+            Self::UntestedCommit { subject } => {
+                format!("no failing test was committed before `{subject}`")
+            }
+        }
+    }
+
+    /// Returns the command that closes the gap, for a node at `path`.
+    #[must_use]
+    pub fn closing_command(&self, path: &str) -> String {
+        match self {
+            Self::OpenScenario { path } => format!("tl focus enter {path}"),
+            Self::OpenChild { path, .. } | Self::OpenNeed { path } => {
+                format!("tl focus enter {path}")
+            }
+            Self::NoEvidence | Self::NoCommit => {
+                format!("tl evidence propose {path}   # the project's own test command")
+            }
+            Self::Proof {
+                status: ProofStatus::NeverFailed,
+                ..
+            } => {
+                format!("tl evidence run {path}   # once without the change, then with it")
+            }
+            Self::Proof { .. } => format!("tl evidence run {path}"),
+            Self::OpenReview { subject } => format!("tl review status --of {subject}"),
+            Self::ActiveWorkflow { workflow } => {
+                format!("tl flow next --for {path} --flow {workflow}")
+            }
+            Self::FailingTest => format!("tl where   # the commit that `{path}` expects next"),
+            Self::UntestedCommit { .. } => {
+                format!("tl evidence propose {path}   # a test that fails without the change")
+            }
+        }
+    }
+}
+
+/// Maximum number of gaps that a message names; the rest is counted.
+const MAX_NAMED_GAPS: usize = 6;
+
+/// Describes why a node is not done, in one sentence.
+#[must_use]
+pub fn describe_gaps(node: &str, gaps: &[CompletionGap]) -> String {
+    let mut parts: Vec<String> = gaps
+        .iter()
+        .take(MAX_NAMED_GAPS)
+        .map(CompletionGap::describe)
+        .collect();
+    let surplus = gaps.len().saturating_sub(MAX_NAMED_GAPS);
+    if surplus > 0 {
+        parts.push(count_with_noun(surplus, "more gap", "more gaps"));
+    }
+    format!("`{node}` is not done: {}", parts.join("; "))
+}
+
+/// Returns the commands that close the gaps, each once, for a node at `path`.
+#[must_use]
+pub fn list_closing_commands(path: &str, gaps: &[CompletionGap]) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    for gap in gaps {
+        let command = gap.closing_command(path);
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+        if commands.len() == MAX_NAMED_GAPS {
+            break;
+        }
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        CompletionGap, CompletionInputs, CycleInput, OpenNode, describe_gaps, find_completion_gaps,
+        list_closing_commands,
+    };
+    use crate::node::Progress;
+    use crate::profile::EvidenceNeed;
+    use crate::work::evidence::{ProofCheck, ProofStatus};
+    use crate::work::tdd::Cycle;
+
+    fn proof(status: ProofStatus) -> (ProofCheck, ProofStatus) {
+        let check = ProofCheck::Command {
+            run: vec!["true".to_owned()],
+            inputs: Vec::new(),
+        };
+        (check, status)
+    }
+
+    #[test]
+    fn nothing_open_means_done() {
+        assert_eq!(find_completion_gaps(&CompletionInputs::default()), []);
+        let proofs = [proof(ProofStatus::Fresh)];
+        let proved = CompletionInputs {
+            need: EvidenceNeed::Required,
+            proofs: &proofs,
+            ..CompletionInputs::default()
+        };
+        assert_eq!(find_completion_gaps(&proved), []);
+    }
+
+    #[test]
+    fn every_kind_of_gap_is_found_and_named_with_a_command() {
+        let open = |path: &str, is_scenario| OpenNode {
+            path: path.to_owned(),
+            progress: Progress::Active,
+            is_scenario,
+        };
+        let below = [open("001/one", true), open("001/001a", false)];
+        let proofs = [
+            proof(ProofStatus::Open),
+            proof(ProofStatus::Failed),
+            proof(ProofStatus::Stale),
+            proof(ProofStatus::NeverFailed),
+        ];
+        let (needs, reviews) = (["002".to_owned()], ["001/code".to_owned()]);
+        let workflows = ["spike".to_owned()];
+        let gaps = find_completion_gaps(&CompletionInputs {
+            need: EvidenceNeed::Required,
+            proofs: &proofs,
+            open_below: &below,
+            open_needs: &needs,
+            open_reviews: &reviews,
+            workflows: &workflows,
+            cycle: Some(CycleInput {
+                last_step: Some(Cycle::Red),
+                untested: None,
+                requires_test: false,
+            }),
+        });
+        assert_eq!(gaps.len(), 10, "{gaps:?}");
+        for gap in &gaps {
+            assert!(gap.closing_command("001").starts_with("tl "), "{gap:?}");
+        }
+        let text = describe_gaps("001", &gaps);
+        assert!(
+            text.starts_with(
+                "`001` is not done: scenario `001/one` is open; `001/001a` is active;"
+            ) && text.ends_with("; 4 more gaps"),
+            "{text}"
+        );
+        assert_eq!(
+            list_closing_commands("001", &gaps),
+            [
+                "tl focus enter 001/one",
+                "tl focus enter 001/001a",
+                "tl focus enter 002",
+                "tl evidence run 001",
+                "tl evidence run 001   # once without the change, then with it",
+                "tl where   # the commit that `001` expects next",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_cycle_counts_where_no_evidence_is_fresh() {
+        let cycle = |last_step, untested, requires_test, proofs: &[_]| {
+            find_completion_gaps(&CompletionInputs {
+                proofs,
+                cycle: Some(CycleInput {
+                    last_step,
+                    untested,
+                    requires_test,
+                }),
+                ..CompletionInputs::default()
+            })
+        };
+        let fresh = [proof(ProofStatus::Fresh)];
+        assert_eq!(
+            cycle(Some(Cycle::Red), None, false, &[]),
+            [CompletionGap::FailingTest]
+        );
+        assert_eq!(cycle(Some(Cycle::Red), None, true, &fresh), []);
+        assert_eq!(cycle(Some(Cycle::Green), None, true, &[]), []);
+        assert_eq!(cycle(None, None, false, &[]), []);
+        assert_eq!(cycle(None, None, true, &[]), [CompletionGap::NoCommit]);
+        assert_eq!(cycle(Some(Cycle::Green), Some("feat: x"), false, &[]), []);
+        assert_eq!(
+            cycle(Some(Cycle::Green), Some("feat: x"), true, &fresh),
+            [CompletionGap::UntestedCommit {
+                subject: "feat: x".to_owned()
+            }],
+            "evidence does not make up for a test that came after the code"
+        );
+    }
+
+    #[test]
+    fn required_evidence_has_to_be_declared() {
+        let none = CompletionInputs {
+            need: EvidenceNeed::Required,
+            ..CompletionInputs::default()
+        };
+        assert_eq!(find_completion_gaps(&none), [CompletionGap::NoEvidence]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Order of the work phases: which phases a move of a ticket would skip.
+//!
+//! Smaller work goes through fewer phases; which ones is data of the profile. Going back is never a
+//! skip. Pure: what a skip means is decided by the `order` gate.
+
+use super::work_level::WorkLevel;
+use crate::profile::WorkPhase;
+
+/// Returns the phases that a move from one phase to another leaves out, for work of a level. A ticket
+/// without a known phase is at the first one.
+#[must_use]
+pub fn find_skipped_phases<'p>(
+    phases: &'p [WorkPhase],
+    from: Option<&str>,
+    to: &str,
+    level: WorkLevel,
+) -> Vec<&'p str> {
+    let place = |name: &str| phases.iter().position(|phase| phase.name == name);
+    let from = from.and_then(place).unwrap_or(0);
+    let Some(to) = place(to) else {
+        return Vec::new();
+    };
+    let between = phases.iter().take(to).skip(from + 1);
+    between
+        .filter(|phase| phase.from_level <= level)
+        .map(|phase| phase.name.as_str())
+        .collect()
+}
+
+/// Returns the phase of a move that is left only with approved scenarios, if the move leaves one
+/// forward.
+#[must_use]
+pub fn find_left_approval<'p>(
+    phases: &'p [WorkPhase],
+    from: Option<&str>,
+    to: &str,
+) -> Option<&'p str> {
+    let place = |name: &str| phases.iter().position(|phase| phase.name == name);
+    let (from, to) = (from.and_then(place).unwrap_or(0), place(to)?);
+    phases
+        .iter()
+        .take(to)
+        .skip(from)
+        .find(|phase| phase.needs_approval)
+        .map(|phase| phase.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{find_left_approval, find_skipped_phases};
+    use crate::profile::{Profile, built_in_profile};
+    use crate::work::work_level::WorkLevel;
+
+    fn tickets() -> Profile {
+        built_in_profile("tickets").expect("built in")
+    }
+
+    #[test]
+    fn smaller_work_goes_through_fewer_phases() {
+        let profile = tickets();
+        let skipped =
+            |from, to, level| find_skipped_phases(&profile.work_phases, from, to, level).join(" ");
+        let (patch, task, feature) = (WorkLevel::Patch, WorkLevel::Task, WorkLevel::Feature);
+        for (from, to, level, expected) in [
+            (Some("intake"), "implement", patch, ""),
+            (Some("intake"), "done", patch, "implement"),
+            (Some("intake"), "implement", task, ""),
+            (Some("intake"), "done", task, "implement"),
+            (
+                Some("intake"),
+                "implement",
+                feature,
+                "define-behavior scenario-gate decomposition",
+            ),
+            (Some("implement"), "done", feature, ""),
+            (Some("done"), "intake", feature, ""),
+            (Some("implement"), "implement", feature, ""),
+            (None, "define-behavior", feature, ""),
+            (Some("nonsense"), "done", patch, "implement"),
+        ] {
+            assert_eq!(
+                skipped(from, to, level),
+                expected,
+                "{from:?} {to} {level:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_scenario_gate_is_left_forward_only() {
+        let profile = tickets();
+        let left = |from, to| find_left_approval(&profile.work_phases, Some(from), to);
+        assert_eq!(left("scenario-gate", "implement"), Some("scenario-gate"));
+        assert_eq!(left("intake", "done"), Some("scenario-gate"));
+        assert_eq!(left("define-behavior", "scenario-gate"), None);
+        assert_eq!(left("scenario-gate", "define-behavior"), None);
+        assert_eq!(left("decomposition", "done"), None);
+    }
+}

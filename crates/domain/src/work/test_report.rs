@@ -1,0 +1,388 @@
+//! Reader of test reports: JUnit XML, TAP, JSON lines (libtest, nextest, `go test -json`) and the plain
+//! output of common runners.
+//!
+//! Only names and outcomes are read. A line that is not recognised is skipped: output of the tests
+//! themselves is in between.
+
+/// The outcome of one test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestOutcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+/// One test of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestResult {
+    pub name: String,
+    pub outcome: TestOutcome,
+}
+
+/// Reads the tests of a report or of a command's output, in any of the known formats.
+#[must_use]
+pub fn parse_test_report(text: &str) -> Vec<TestResult> {
+    if text.contains("<testcase") {
+        return parse_junit(text);
+    }
+    text.lines().filter_map(parse_line).collect()
+}
+
+/// Returns the outcome of the test with this name; `None` if the report has none. Of several that
+/// match, the worst counts.
+///
+/// The name may be a title (`An unknown code is refused`), a function or the end of a path.
+#[must_use]
+pub fn find_test_outcome(results: &[TestResult], test: &str) -> Option<TestOutcome> {
+    let wanted = normalise_name(test);
+    if wanted.is_empty() {
+        return None;
+    }
+    let suffix = format!("_{wanted}");
+    let is_same = |result: &&TestResult| {
+        let name = normalise_name(&result.name);
+        name == wanted || name.ends_with(&suffix)
+    };
+    let found: Vec<TestOutcome> = results
+        .iter()
+        .filter(is_same)
+        .map(|result| result.outcome)
+        .collect();
+    let has = |outcome: TestOutcome| found.contains(&outcome).then_some(outcome);
+    has(TestOutcome::Failed)
+        .or_else(|| has(TestOutcome::Passed))
+        .or_else(|| has(TestOutcome::Skipped))
+}
+
+/// Converts a name to words with underscores: runners and languages write names differently.
+fn normalise_name(name: &str) -> String {
+    let mut words = String::with_capacity(name.len());
+    let mut was_lower = false;
+    for c in name.chars() {
+        if c.is_alphanumeric() {
+            // `TestUnknownCode` and `test_unknown_code` are the same name.
+            if c.is_uppercase() && was_lower {
+                words.push('_');
+            }
+            was_lower = c.is_lowercase() || c.is_numeric();
+            words.extend(c.to_lowercase());
+        } else {
+            was_lower = false;
+            if !words.is_empty() && !words.ends_with('_') {
+                words.push('_');
+            }
+        }
+    }
+    words.trim_matches('_').to_owned()
+}
+
+fn parse_line(line: &str) -> Option<TestResult> {
+    let line = line.trim();
+    parse_json_line(line)
+        .or_else(|| parse_libtest_line(line))
+        .or_else(|| parse_tap_line(line))
+        .or_else(|| parse_nextest_line(line))
+        .or_else(|| parse_go_line(line))
+        .or_else(|| parse_pytest_line(line))
+}
+
+fn new_result(name: &str, outcome: TestOutcome) -> Option<TestResult> {
+    let name = name.trim();
+    (!name.is_empty()).then(|| TestResult {
+        name: name.to_owned(),
+        outcome,
+    })
+}
+
+/// Reads `{"type":"test","event":"ok","name":"…"}` (libtest, nextest) or
+/// `{"Action":"pass","Test":"…"}` (Go).
+fn parse_json_line(line: &str) -> Option<TestResult> {
+    if !line.starts_with('{') {
+        return None;
+    }
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    let text = |key: &str| value.get(key).and_then(serde_json::Value::as_str);
+    if text("type") == Some("test") {
+        let outcome = match text("event")? {
+            "ok" => TestOutcome::Passed,
+            "failed" | "timeout" => TestOutcome::Failed,
+            "ignored" => TestOutcome::Skipped,
+            _ => return None,
+        };
+        return new_result(text("name")?, outcome);
+    }
+    let outcome = match text("Action")? {
+        "pass" => TestOutcome::Passed,
+        "fail" => TestOutcome::Failed,
+        "skip" => TestOutcome::Skipped,
+        _ => return None,
+    };
+    new_result(text("Test")?, outcome)
+}
+
+/// Reads `test path::name ... ok`.
+fn parse_libtest_line(line: &str) -> Option<TestResult> {
+    let (name, word) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    let outcome = match word.split([',', ' ']).next()? {
+        "ok" => TestOutcome::Passed,
+        "FAILED" => TestOutcome::Failed,
+        "ignored" => TestOutcome::Skipped,
+        _ => return None,
+    };
+    new_result(name.trim_end_matches(" - should panic"), outcome)
+}
+
+/// Reads `ok 3 - name` and `not ok 3 - name # TODO`.
+fn parse_tap_line(line: &str) -> Option<TestResult> {
+    let (rest, outcome) = match line.strip_prefix("not ok ") {
+        Some(rest) => (rest, TestOutcome::Failed),
+        None => (line.strip_prefix("ok ")?, TestOutcome::Passed),
+    };
+    let name = rest
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_start();
+    let name = name.strip_prefix("- ").unwrap_or(name);
+    let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
+    let directive = directive.trim_start().to_lowercase();
+    let outcome = match directive.starts_with("skip") || directive.starts_with("todo") {
+        true => TestOutcome::Skipped,
+        false => outcome,
+    };
+    new_result(name, outcome)
+}
+
+/// Reads `PASS [   0.004s] crate::binary path::name`.
+fn parse_nextest_line(line: &str) -> Option<TestResult> {
+    let (word, rest) = line.split_once(" [")?;
+    let outcome = match word.trim() {
+        "PASS" | "FLAKY" => TestOutcome::Passed,
+        "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" => TestOutcome::Failed,
+        "SKIP" => TestOutcome::Skipped,
+        _ => return None,
+    };
+    let (_, name) = rest.split_once(']')?;
+    // `(1/20) crate::binary path::name` in newer versions.
+    new_result(name.rsplit(' ').next()?, outcome)
+}
+
+/// Reads `--- PASS: TestName (0.00s)`.
+fn parse_go_line(line: &str) -> Option<TestResult> {
+    let (word, rest) = line.strip_prefix("--- ")?.split_once(": ")?;
+    let outcome = match word {
+        "PASS" => TestOutcome::Passed,
+        "FAIL" => TestOutcome::Failed,
+        "SKIP" => TestOutcome::Skipped,
+        _ => return None,
+    };
+    new_result(rest.split(" (").next()?, outcome)
+}
+
+/// Reads `tests/test_a.py::test_name PASSED [ 50%]`.
+fn parse_pytest_line(line: &str) -> Option<TestResult> {
+    let mut words = line.split_whitespace();
+    let name = words.next().filter(|name| name.contains("::"))?;
+    let outcome = match words.next()? {
+        "PASSED" | "XPASS" => TestOutcome::Passed,
+        "FAILED" | "ERROR" => TestOutcome::Failed,
+        "SKIPPED" | "XFAIL" => TestOutcome::Skipped,
+        _ => return None,
+    };
+    // The parameters of a parametrised test are not part of its name.
+    new_result(name.split('[').next()?, outcome)
+}
+
+/// Reads the `<testcase>` elements of JUnit XML, which every other runner can write.
+///
+/// Not an XML parser: elements and attributes are found by their delimiters, comments and CDATA are
+/// skipped. A report is written by a program; one that cannot be read so has no results.
+fn parse_junit(text: &str) -> Vec<TestResult> {
+    let mut results: Vec<TestResult> = Vec::new();
+    let mut is_open = false;
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('<') {
+        let skipped = [("![CDATA[", "]]>"), ("!--", "-->")];
+        if let Some((_, end)) = skipped.iter().find(|(start, _)| after.starts_with(start)) {
+            rest = after.split_once(end).map_or("", |(_, rest)| rest);
+            continue;
+        }
+        let (tag, after) = split_tag(after);
+        rest = after;
+        let name = tag.split([' ', '\t', '\n', '\r', '/']).next();
+        match name.unwrap_or_default() {
+            "testcase" => {
+                let title = read_attribute(tag, "name").unwrap_or_default();
+                let class = read_attribute(tag, "classname").unwrap_or_default();
+                let name = match class.is_empty() {
+                    true => title,
+                    false => format!("{class}::{title}"),
+                };
+                results.extend(new_result(&name, TestOutcome::Passed));
+                is_open = !tag.ends_with('/');
+            }
+            "failure" | "error" if is_open => {
+                if let Some(last) = results.last_mut() {
+                    last.outcome = TestOutcome::Failed;
+                }
+            }
+            "skipped" if is_open => {
+                if let Some(last) = results.last_mut() {
+                    last.outcome = TestOutcome::Skipped;
+                }
+            }
+            _ if tag.starts_with("/testcase") => is_open = false,
+            _ => {}
+        }
+    }
+    results
+}
+
+/// Splits a tag at its end, which is not a `>` in quotes.
+fn split_tag(text: &str) -> (&str, &str) {
+    let mut quote = None;
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (None, '>') => {
+                let rest = text.get(at + 1..).unwrap_or_default();
+                return (text.get(..at).unwrap_or_default(), rest);
+            }
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            _ => {}
+        }
+    }
+    (text, "")
+}
+
+/// Returns an attribute's value with its entities resolved.
+fn read_attribute(tag: &str, name: &str) -> Option<String> {
+    let mut rest = tag;
+    loop {
+        let at = rest.find(name)?;
+        let before = rest.get(..at)?.chars().next_back();
+        let after = rest.get(at + name.len()..)?.trim_start();
+        let value = after.strip_prefix('=').map(str::trim_start);
+        if let (Some(before), Some(value)) = (before, value)
+            && before.is_whitespace()
+        {
+            let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+            let value = value.get(1..)?.split(quote).next()?;
+            let entities = [
+                ("&lt;", "<"),
+                ("&gt;", ">"),
+                ("&quot;", "\""),
+                ("&apos;", "'"),
+                ("&amp;", "&"),
+            ];
+            let resolve = |text: String, (entity, c): &(&str, &str)| text.replace(entity, c);
+            return Some(entities.iter().fold(value.to_owned(), resolve));
+        }
+        rest = rest.get(at + name.len()..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{TestOutcome, find_test_outcome, parse_test_report};
+
+    fn render(text: &str) -> Vec<String> {
+        parse_test_report(text)
+            .iter()
+            .map(|result| format!("{} {:?}", result.name, result.outcome))
+            .collect()
+    }
+
+    #[test]
+    fn every_format_is_read() {
+        let junit = r#"<?xml version="1.0"?><testsuites><testsuite name="a">
+            <!-- <testcase name="not one"/> -->
+            <testcase name="finds &lt;a&gt; word" classname="index" time="0.1"/>
+            <testcase classname='index' name='fails > twice'>
+              <failure message="x"><![CDATA[<testcase name="inner"/>]]></failure></testcase>
+            <testcase name="later"><skipped/></testcase></testsuite></testsuites>"#;
+        for (text, expected) in [
+            (
+                junit,
+                &[
+                    "index::finds <a> word Passed",
+                    "index::fails > twice Failed",
+                    "later Skipped",
+                ][..],
+            ),
+            (
+                "TAP version 13\n1..3\nok 1 - finds a word\nnot ok 2 fails\nok 3 - later # SKIP no disk\n",
+                &["finds a word Passed", "fails Failed", "later Skipped"],
+            ),
+            (
+                "{\"type\":\"suite\",\"event\":\"started\"}\n{\"type\":\"test\",\"event\":\"started\",\"name\":\"a::b\"}\n{\"type\":\"test\",\"event\":\"ok\",\"name\":\"a::b\"}\n{\"type\":\"test\",\"event\":\"failed\",\"name\":\"c::bin$a::c\"}\n",
+                &["a::b Passed", "c::bin$a::c Failed"],
+            ),
+            (
+                "{\"Action\":\"run\",\"Test\":\"TestA\"}\n{\"Action\":\"pass\",\"Test\":\"TestA\"}\n{\"Action\":\"fail\",\"Package\":\"p\"}\n",
+                &["TestA Passed"],
+            ),
+            (
+                "running 2 tests\ntest index::finds ... ok\ntest index::fails ... FAILED\ntest later ... ignored, slow\n\ntest result: FAILED. 1 passed\n",
+                &[
+                    "index::finds Passed",
+                    "index::fails Failed",
+                    "later Skipped",
+                ],
+            ),
+            (
+                "        PASS [   0.004s] domain work::finds\n        FAIL [   0.010s] (2/2) domain::it index::fails\n",
+                &["work::finds Passed", "index::fails Failed"],
+            ),
+            (
+                "=== RUN   TestFinds\n--- PASS: TestFinds (0.00s)\n    --- FAIL: TestFinds/empty (0.00s)\n",
+                &["TestFinds Passed", "TestFinds/empty Failed"],
+            ),
+            (
+                "tests/test_a.py::test_finds[1-2] PASSED [ 50%]\ntests/test_a.py::test_fails FAILED [100%]\n",
+                &[
+                    "tests/test_a.py::test_finds Passed",
+                    "tests/test_a.py::test_fails Failed",
+                ],
+            ),
+            ("nothing here\n", &[]),
+        ] {
+            assert_eq!(render(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_test_is_found_by_title_function_or_end_of_its_path() {
+        let results = parse_test_report(
+            "test codes::an_unknown_code_is_refused ... ok\ntest codes::empty ... FAILED\n--- PASS: TestUnknownCode (0.0s)\n",
+        );
+        let found = |name: &str| find_test_outcome(&results, name);
+        for name in [
+            "An unknown code is refused",
+            "an-unknown-code-is-refused",
+            "codes::an_unknown_code_is_refused",
+            "unknown code",
+        ] {
+            assert_eq!(found(name), Some(TestOutcome::Passed), "{name}");
+        }
+        assert_eq!(found("empty"), Some(TestOutcome::Failed));
+        for name in ["an unknown code", "refused code", "", "  "] {
+            assert_eq!(found(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_worst_of_several_counts() {
+        let results = parse_test_report("test a::x ... ok\ntest b::x ... FAILED\n");
+        assert_eq!(find_test_outcome(&results, "x"), Some(TestOutcome::Failed));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "\\PC{0,200}") {
+            let _ = find_test_outcome(&parse_test_report(&text), &text);
+            let _ = parse_test_report(&format!("<testcase {text}"));
+            let _ = parse_test_report(&format!("<testcase name=\"{text}><failure"));
+        }
+    }
+}
