@@ -1,5 +1,6 @@
 //! The planner's answer: its type, the JSON Schema generated from the tools, and its validation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ pub const MAX_PLAN_ACTIONS: usize = 12;
 const MAX_LISTED_IDS: usize = 400;
 
 /// A plan for one tick.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TickPlan {
     pub rationale: String,
     pub scene_intention: String,
@@ -28,7 +29,7 @@ pub struct TickPlan {
 }
 
 /// One tool call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanAction {
     pub tool: String,
     pub args: Map<String, Value>,
@@ -63,6 +64,42 @@ pub enum PlanRefused {
         found: String,
         kind: EntryKind,
     },
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<PlanRefused>),
+    #[error("`{0}` is missing")]
+    Missing(String),
+}
+
+impl PlanRefused {
+    /// Returns one refusal for all problems, each of which costs a model another call otherwise.
+    fn from_problems(mut problems: Vec<Self>) -> Result<(), Self> {
+        match problems.len() {
+            0 => Ok(()),
+            1 => Err(problems.remove(0)),
+            _ => Err(Self::Several(problems)),
+        }
+    }
+}
+
+/// Returns the required fields that a plan and its actions lack. The deserialiser would name the
+/// first one only.
+fn missing_fields(value: &Value) -> Vec<PlanRefused> {
+    let lacks = |object: &Value, field: &str| object.is_object() && object.get(field).is_none();
+    let mut missing = Vec::new();
+    for field in ["rationale", "scene_intention", "actions"] {
+        if lacks(value, field) {
+            missing.push(PlanRefused::Missing(field.to_owned()));
+        }
+    }
+    let actions = value.get("actions").and_then(Value::as_array);
+    for (index, action) in actions.into_iter().flatten().enumerate() {
+        for field in ["tool", "args"] {
+            if lacks(action, field) {
+                missing.push(PlanRefused::Missing(format!("actions[{index}].{field}")));
+            }
+        }
+    }
+    missing
 }
 
 impl TickPlan {
@@ -72,55 +109,48 @@ impl TickPlan {
     /// before any of them runs.
     ///
     /// # Errors
-    /// The first problem.
+    /// Every problem that can be found at once.
     pub fn read_plan(value: &Value, memory: &StoryMemory) -> Result<Self, PlanRefused> {
         // Lenient where it costs nothing: models add fields of their own, and a refused plan costs
         // another call.
+        PlanRefused::from_problems(missing_fields(value))?;
         let mut plan: Self = serde_json::from_value(value.clone())
             .map_err(|error| PlanRefused::Shape(error.to_string()))?;
+        let mut problems = Vec::new();
         for (field, text) in [
             ("rationale", &plan.rationale),
             ("scene_intention", &plan.scene_intention),
         ] {
             if text.trim().is_empty() {
-                return Err(PlanRefused::Empty(field));
+                problems.push(PlanRefused::Empty(field));
             }
         }
         if plan.actions.len() > MAX_PLAN_ACTIONS {
-            return Err(PlanRefused::TooMany(plan.actions.len()));
+            problems.push(PlanRefused::TooMany(plan.actions.len()));
         }
-        plan.pov_character = resolve_id(
+        let mut resolve = |field, kind, given: &mut Option<String>| match resolve_id(
             memory,
+            field,
+            kind,
+            given.take(),
+        ) {
+            Ok(id) => *given = id,
+            Err(problem) => problems.push(problem),
+        };
+        resolve(
             "pov_character",
             EntryKind::Character,
-            plan.pov_character,
-        )?;
-        plan.target_location = resolve_id(
-            memory,
+            &mut plan.pov_character,
+        );
+        resolve(
             "target_location",
             EntryKind::Location,
-            plan.target_location,
-        )?;
+            &mut plan.target_location,
+        );
         for (index, action) in plan.actions.iter_mut().enumerate() {
-            let tool = tools::find_tool(&action.tool).ok_or_else(|| PlanRefused::NoTool {
-                index,
-                tool: action.tool.clone(),
-                known: tools::ALL_TOOLS
-                    .iter()
-                    .map(|tool| tool.name)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })?;
-            // The canonical name, so that records and files do not depend on a model's spelling.
-            tool.name.clone_into(&mut action.tool);
-            action.args = tool
-                .check_arguments(&action.args, memory, index)
-                .map_err(|problem| PlanRefused::Arguments {
-                    index,
-                    tool: tool.name.to_owned(),
-                    problem,
-                })?;
+            problems.extend(check_action(memory, index, action).err());
         }
+        PlanRefused::from_problems(problems)?;
         Ok(plan)
     }
 
@@ -137,6 +167,33 @@ impl TickPlan {
         .into_iter()
         .collect()
     }
+}
+
+/// Checks an action and normalises its name and arguments.
+fn check_action(
+    memory: &StoryMemory,
+    index: usize,
+    action: &mut PlanAction,
+) -> Result<(), PlanRefused> {
+    let tool = tools::find_tool(&action.tool).ok_or_else(|| PlanRefused::NoTool {
+        index,
+        tool: action.tool.clone(),
+        known: tools::ALL_TOOLS
+            .iter()
+            .map(|tool| tool.name)
+            .collect::<Vec<_>>()
+            .join(", "),
+    })?;
+    // The canonical name, so that records and files do not depend on a model's spelling.
+    tool.name.clone_into(&mut action.tool);
+    action.args = tool
+        .check_arguments(&action.args, memory, index)
+        .map_err(|problem| PlanRefused::Arguments {
+            index,
+            tool: tool.name.to_owned(),
+            problem,
+        })?;
+    Ok(())
 }
 
 /// Resolves an id. Models write `null`, `none` or an empty string where they mean none.

@@ -214,26 +214,34 @@ impl TickTool {
                 .collect::<Vec<_>>()
                 .join(", ")
         };
-        let mut checked = Map::new();
+        // All problems at once: each costs a model another call otherwise.
+        let (mut checked, mut problems) = (Map::new(), Vec::new());
         for (name, value) in args {
             let Some(field) = self.fields.iter().find(|field| field.name == name) else {
-                return Err(format!(
+                problems.push(format!(
                     "there is no argument `{name}`; there are {}",
                     known()
                 ));
+                continue;
             };
             // Models write `null` for an optional argument they leave out.
-            if !value.is_null() {
-                checked.insert(name.clone(), field.check_value(value, memory, index)?);
+            if value.is_null() {
+                continue;
+            }
+            match field.check_value(value, memory, index) {
+                Ok(value) => drop(checked.insert(name.clone(), value)),
+                Err(problem) => problems.push(problem),
             }
         }
-        match self
-            .fields
-            .iter()
-            .find(|field| field.required && !checked.contains_key(field.name))
-        {
-            Some(missing) => Err(format!("the argument `{}` is missing", missing.name)),
-            None => Ok(checked),
+        let is_missing = |field: &&ToolField| {
+            let given = args.get(field.name).is_some_and(|value| !value.is_null());
+            field.required && !given
+        };
+        let missing = self.fields.iter().filter(is_missing);
+        problems.extend(missing.map(|field| format!("the argument `{}` is missing", field.name)));
+        match problems.is_empty() {
+            true => Ok(checked),
+            false => Err(problems.join(", ")),
         }
     }
 
