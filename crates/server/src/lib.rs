@@ -14,6 +14,7 @@ mod metrics;
 mod middleware;
 mod origin_check;
 mod rate_limit;
+mod resource_metadata;
 pub mod routing;
 mod secret;
 mod serve;

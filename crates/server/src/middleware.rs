@@ -17,7 +17,7 @@ use crate::audit_log::AuditLog;
 use crate::authentication::{AuthenticationError, Authenticator, Credential};
 use crate::limits::Limits;
 use crate::metrics::{Metrics, RouteClass};
-use crate::origin_check::{OriginCheck, OriginRejection};
+use crate::origin_check::{OriginCheck, OriginRejection, PublicUrl};
 use crate::rate_limit::RateLimiter;
 use crate::routing::json_response;
 
@@ -29,6 +29,8 @@ pub(crate) struct ServerState {
     pub(crate) rate_limiter: RateLimiter,
     pub(crate) audit_log: Arc<AuditLog>,
     pub(crate) metrics: Metrics,
+    /// Public URL behind a reverse proxy.
+    pub(crate) public: Option<PublicUrl>,
 }
 
 /// Address of the other end of a connection.

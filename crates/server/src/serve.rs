@@ -19,7 +19,7 @@ use crate::middleware::{ServerState, measure_request};
 use crate::origin_check::{OriginCheck, PublicUrl};
 use crate::rate_limit::RateLimiter;
 use crate::token_admission::admit_program;
-use crate::{connections, health};
+use crate::{connections, health, resource_metadata};
 
 /// Address, authentication and limits of a server.
 #[derive(Clone, Debug)]
@@ -121,6 +121,7 @@ async fn serve_until_stopped(
         rate_limiter: RateLimiter::new(limits.rate),
         audit_log: audit_log.clone(),
         metrics: Metrics::default(),
+        public: options.public.clone(),
     });
     let context = ServerContext {
         address,
@@ -140,9 +141,10 @@ async fn serve_until_stopped(
         });
         app = app.fallback_service(router.layer(from_fn_with_state(state.clone(), admit_browser)));
     }
-    // The health routes are outside both admissions: probes have no token.
+    // Outside both admissions: probes have no token, and a client without one asks what is accepted.
     let app = app
         .merge(health::health_router(state.clone(), workspace))
+        .merge(resource_metadata::metadata_router(state.clone()))
         .layer(from_fn_with_state(state, measure_request));
     // Before `on_ready`: a supervisor may send the signal as soon as the address is printed.
     let stopped = stop_signal()?;

@@ -14,6 +14,7 @@ use crate::authentication::Credential;
 use crate::event_streams;
 use crate::metrics::RouteClass;
 use crate::middleware::{ServerState, authentication_error_response, request_source};
+use crate::resource_metadata::name_metadata;
 
 /// Authenticates a request and passes it on with its principal, or rejects it.
 pub(crate) async fn admit_program(
@@ -38,7 +39,10 @@ pub(crate) async fn admit_program(
         .await
     {
         Ok(admitted) => admitted,
-        Err(no) => return authentication_error_response(no),
+        Err(no) => {
+            let response = authentication_error_response(no);
+            return name_metadata(response, &state, request.headers());
+        }
     };
     let token = admitted.token;
     request.extensions_mut().insert(admitted);

@@ -15,12 +15,17 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Starts a server that ends with the test, and returns where it is.
 fn served(limits: Limits) -> SocketAddr {
+    served_with(limits, None)
+}
+
+fn served_with(limits: Limits, token: Option<&str>) -> SocketAddr {
+    let token = token.map(str::to_owned);
     let (ready, address) = channel();
     std::thread::spawn(move || {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
         let options = ServerOptions {
             address,
-            token: None,
+            token,
             decides: true,
             beyond_this_machine: false,
             limits,
@@ -153,4 +158,37 @@ fn a_message_that_does_not_arrive_or_never_ends_is_not_waited_for() {
     let mut start = [0; 12];
     chunked.read_exact(&mut start).expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 413");
+}
+
+/// A client without a token learns from the challenge where it is told what is accepted (RFC 9728).
+#[test]
+fn a_client_without_a_token_is_led_to_the_metadata() {
+    let address = served_with(Limits::default(), Some("secret"));
+    let ask = |request: String| {
+        let mut stream = connected(address);
+        stream.write_all(request.as_bytes()).expect("a reader");
+        rest(&mut stream)
+    };
+    let refused = ask(format!(
+        "{}{{}}",
+        head(address, 2).replace("host:", "connection: close\r\nhost:")
+    ));
+    let url = format!("http://{address}/.well-known/oauth-protected-resource/mcp");
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
+    let challenge = format!("Bearer realm=\"throughline\", resource_metadata=\"{url}\"");
+    assert!(refused.contains(&challenge), "{refused}");
+    for (path, resource) in [("/mcp", "/mcp"), ("", "/mcp"), ("/mcp/plan", "/mcp/plan")] {
+        let metadata = ask(format!(
+            "GET /.well-known/oauth-protected-resource{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+        ));
+        assert!(metadata.starts_with("HTTP/1.1 200"), "{metadata}");
+        let body = metadata.split("\r\n\r\n").nth(1).expect("a body");
+        let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        assert_eq!(body["resource"], format!("http://{address}{resource}"));
+        assert_eq!(body["bearer_methods_supported"][0], "header");
+        assert_eq!(body["scopes_supported"][1], "agent");
+    }
+    let elsewhere = "GET /.well-known/oauth-protected-resource HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
+    let elsewhere = ask(elsewhere.to_owned());
+    assert!(elsewhere.starts_with("HTTP/1.1 403"), "{elsewhere}");
 }
