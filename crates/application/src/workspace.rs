@@ -4,6 +4,7 @@
 //! Implemented in the `cli` crate, which alone knows the store's engine; every call runs one use
 //! case.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::Principal;
@@ -32,6 +33,21 @@ pub trait Workspace: Send + Sync + 'static {
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure>;
 
+    /// Like [`Workspace::run`], in a session that the client names: where a connection does not
+    /// tell its agents apart.
+    ///
+    /// # Errors
+    /// As [`Workspace::run`].
+    fn run_in_session(
+        &self,
+        channel: Channel,
+        actor: &Principal,
+        _session: &str,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.run(channel, actor, use_case)
+    }
+
     /// Returns the number of the last operation, cheaply: another number means that something
     /// changed.
     ///
@@ -56,11 +72,11 @@ pub trait Workspace: Send + Sync + 'static {
         (0, Duration::ZERO)
     }
 
-    /// Returns the project's profiles.
-    fn profiles(&self) -> &[Profile];
+    /// Returns the project's profiles: others once the settings changed.
+    fn profiles(&self) -> Arc<[Profile]>;
 
-    /// Returns the project's policy.
-    fn policy(&self) -> &Policy;
+    /// Returns the policy in force.
+    fn policy(&self) -> Arc<Policy>;
 
     /// Returns the local user, to whom decisions made without a token are attributed.
     fn local_person(&self) -> Principal;

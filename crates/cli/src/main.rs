@@ -22,6 +22,7 @@ mod progress;
 mod project_file;
 mod renamed_commands;
 mod settings;
+mod settings_stamp;
 mod status_line;
 mod store_pool;
 mod styled;

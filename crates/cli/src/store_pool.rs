@@ -18,6 +18,7 @@ use store::{ProcessRunner, SystemClock};
 
 use crate::head_listener::HeadListener;
 use crate::settings;
+use crate::settings_stamp::SettingsStamp;
 use crate::trust::ResolvedPolicy;
 use crate::use_case_runner::{
     CallerRule, MAX_CONFLICT_RETRY_TIME, RunReport, UseCaseRunner, damage_reason,
@@ -26,10 +27,10 @@ use crate::wiring::{App, Project, open_project_files};
 
 /// A project with a pool of open stores.
 pub(crate) struct StorePool {
-    project: Project,
-    /// The policy in force at server start. Approvals are decided by the stricter of it and the
-    /// recorded one.
-    trusted: ResolvedPolicy,
+    /// The settings in force; replaced when a settings file changes.
+    loaded: RwLock<Arc<LoadedProject>>,
+    /// When the settings files were last looked at, and how they were.
+    looked_at: Mutex<(Instant, SettingsStamp)>,
     /// Idle stores of the pool. It may be empty: then the next call opens one.
     idle: Mutex<Vec<Box<dyn Store>>>,
     /// Held shared by every call, and exclusively for a repair: an open store keeps its locks.
@@ -49,15 +50,41 @@ pub(crate) struct StorePool {
 const MAX_IDLE_STORES: usize = 4;
 const MAX_IDLE_SHARED_STORES: usize = 16;
 
+/// A project with the settings that are in force.
+struct LoadedProject {
+    project: Project,
+    profiles: Arc<[Profile]>,
+    /// Approvals are decided by the stricter of it and the recorded one.
+    trusted: ResolvedPolicy,
+    policy: Arc<Policy>,
+}
+
+impl LoadedProject {
+    fn resolve(project: Project, store: &dyn Store) -> Result<Self, Failure> {
+        let trusted = project.resolve_policy(store)?;
+        Ok(Self {
+            profiles: project.profiles.as_slice().into(),
+            policy: Arc::new(trusted.policy.clone()),
+            project,
+            trusted,
+        })
+    }
+}
+
+/// Interval at which the settings files are looked at: a few `stat` calls.
+const SETTINGS_INTERVAL: Duration = Duration::from_millis(200);
+
 impl StorePool {
     /// Opens the project of a command, with one store in the pool.
     pub(crate) fn open(app: &App) -> Result<Self, Failure> {
+        // Before they are read: a change in between is found by the next look.
+        let stamp = SettingsStamp::of_project(&app.find_project_root()?);
         let project = app.find_project()?;
         let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
-        let trusted = project.resolve_policy(&*store)?;
+        let loaded = LoadedProject::resolve(project, &*store)?;
         Ok(Self {
-            project,
-            trusted,
+            loaded: RwLock::new(Arc::new(loaded)),
+            looked_at: Mutex::new((Instant::now(), stamp)),
             idle: Mutex::new(vec![store]),
             using: RwLock::default(),
             commands: None,
@@ -69,8 +96,66 @@ impl StorePool {
 
     /// Allows evidence commands to be run: for a client that started this process itself.
     pub(crate) fn allow_commands(self) -> Self {
-        let commands = Some(ProcessRunner::new(&self.project.root));
+        let commands = Some(ProcessRunner::new(&self.loaded().project.root));
         Self { commands, ..self }
+    }
+
+    fn loaded(&self) -> Arc<LoadedProject> {
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        loaded.clone()
+    }
+
+    /// Returns the project with its present settings. Settings that cannot be used leave the last
+    /// ones in force, and so do those that lead to another state: that needs a restart.
+    fn current(&self) -> Arc<LoadedProject> {
+        let before = self.loaded();
+        {
+            let mut looked_at = self
+                .looked_at
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if looked_at.0.elapsed() < SETTINGS_INTERVAL {
+                return before;
+            }
+            let now = SettingsStamp::of_project(&before.project.root);
+            looked_at.0 = Instant::now();
+            if std::mem::replace(&mut looked_at.1, now.clone()) == now {
+                return before;
+            }
+        }
+        match self.load_again(&before.project) {
+            Ok(Some(loaded)) => {
+                let loaded = Arc::new(loaded);
+                let mut kept = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+                *kept = loaded.clone();
+                loaded
+            }
+            Ok(None) => before,
+            Err(failure) => {
+                let line = format!("the settings stay as they were: {}", failure.message);
+                before.project.append_log_message(&line);
+                before
+            }
+        }
+    }
+
+    fn load_again(&self, before: &Project) -> Result<Option<LoadedProject>, Failure> {
+        let project = Project::load(&before.root)?;
+        let state_of = |project: &Project| {
+            let settings = &project.settings;
+            (
+                settings.storage,
+                settings.server.clone(),
+                project.layout.clone(),
+            )
+        };
+        if state_of(&project) != state_of(before) {
+            let line = "the settings name another state: restart the server to use it";
+            before.append_log_message(line);
+            return Ok(None);
+        }
+        let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
+        LoadedProject::resolve(project, &*store).map(Some)
     }
 
     fn lock_idle_stores(&self) -> MutexGuard<'_, Vec<Box<dyn Store>>> {
@@ -79,9 +164,8 @@ impl StorePool {
     }
 
     fn open_store(&self, damage: Option<&str>) -> Result<Box<dyn Store>, Failure> {
-        Ok(self
-            .project
-            .open_store_quietly(&self.project.store_engine_settings(), damage)?)
+        let project = &self.loaded().project;
+        Ok(project.open_store_quietly(&project.store_engine_settings(), damage)?)
     }
 
     /// Checks a store out of the pool, runs `work` on it, and returns it to the pool.
@@ -103,7 +187,7 @@ impl StorePool {
         );
         // A panic drops the store instead of returning it, which rolls back its transaction.
         let outcome = work(&*store);
-        let most = if self.project.settings.storage == Storage::Postgres {
+        let most = if self.loaded().project.settings.storage == Storage::Postgres {
             MAX_IDLE_SHARED_STORES
         } else {
             MAX_IDLE_STORES
@@ -119,23 +203,25 @@ impl StorePool {
         &self,
         store: &dyn Store,
         channel: Channel,
-        actor: &Principal,
+        caller: CallerRule<'_>,
         use_case: &mut UseCase<'_>,
     ) -> Result<(), Failure> {
+        let loaded = self.current();
+        let project = &loaded.project;
         let log = |report: RunReport<'_>| {
             let repairs = report.recoveries.into_iter().map(|repair| repair.message);
             repairs
                 .chain(report.warnings)
-                .for_each(|line| self.project.append_log_message(&line));
+                .for_each(|line| project.append_log_message(&line));
         };
         let runner = UseCaseRunner {
-            project: &self.project,
-            files: &open_project_files(&self.project.root)?,
-            caller: CallerRule::Client(actor),
+            project,
+            files: &open_project_files(&project.root)?,
+            caller,
             channel,
             commands: self.commands.as_ref(),
             // On a replica the server's policy decides, and it may have changed since the start.
-            policy: (self.project.settings.storage != Storage::Remote).then_some(&self.trusted),
+            policy: (project.settings.storage != Storage::Remote).then_some(&loaded.trusted),
             retry_time: MAX_CONFLICT_RETRY_TIME,
             report: &log,
         };
@@ -143,15 +229,16 @@ impl StorePool {
     }
 }
 
-impl Workspace for StorePool {
-    fn run(
+impl StorePool {
+    /// Runs a use case on a store of the pool, and repairs a damaged state.
+    fn run_with_repair(
         &self,
         channel: Channel,
-        actor: &Principal,
-        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+        caller: CallerRule<'_>,
+        use_case: &mut UseCase<'_>,
     ) -> Result<(), Failure> {
         let mut attempt =
-            || self.with_pooled_store(|store| self.run_on_store(store, channel, actor, use_case));
+            || self.with_pooled_store(|store| self.run_on_store(store, channel, caller, use_case));
         // Shared for the attempt, then released before the exclusive lock is taken: upgrading would
         // deadlock as soon as two calls find the damage.
         let first = {
@@ -174,14 +261,41 @@ impl Workspace for StorePool {
         self.lock_idle_stores().push(repaired);
         attempt()
     }
+}
+
+impl Workspace for StorePool {
+    fn run(
+        &self,
+        channel: Channel,
+        actor: &Principal,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let caller = match self.commands {
+            // Only the client that started this process may run commands, and shares its host.
+            Some(_) => CallerRule::Client(actor),
+            None => CallerRule::Remote(actor, None),
+        };
+        self.run_with_repair(channel, caller, use_case)
+    }
+
+    fn run_in_session(
+        &self,
+        channel: Channel,
+        actor: &Principal,
+        session: &str,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.run_with_repair(channel, CallerRule::Remote(actor, Some(session)), use_case)
+    }
 
     fn head(&self) -> Result<u64, Failure> {
+        let loaded = self.loaded();
         if matches!(
-            self.project.settings.storage,
+            loaded.project.settings.storage,
             Storage::Postgres | Storage::Remote
         ) {
             let watch = self.watch.get_or_init(|| {
-                let project = self.project.clone();
+                let project = loaded.project.clone();
                 HeadListener::start_listener(Box::new(move || {
                     project.open_store_quietly(&project.store_engine_settings(), None)
                 }))
@@ -217,12 +331,12 @@ impl Workspace for StorePool {
         )
     }
 
-    fn profiles(&self) -> &[Profile] {
-        &self.project.profiles
+    fn profiles(&self) -> Arc<[Profile]> {
+        self.current().profiles.clone()
     }
 
-    fn policy(&self) -> &Policy {
-        &self.trusted.policy
+    fn policy(&self) -> Arc<Policy> {
+        self.current().policy.clone()
     }
 
     fn local_person(&self) -> Principal {

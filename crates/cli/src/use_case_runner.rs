@@ -47,13 +47,16 @@ pub(crate) struct UseCaseRunner<'r> {
 }
 
 /// How the acting principal and its session are determined.
+#[derive(Clone, Copy)]
 pub(crate) enum CallerRule<'r> {
     /// By the environment and the ancestors of this process.
     Detected,
     /// Named by the host that runs a hook.
     Known(&'r Caller),
-    /// A client of a server, named by its token or its connection.
+    /// A client that started this process, whose host the environment tells.
     Client(&'r Principal),
+    /// A client of a server, named by its token or its connection, with the session it names.
+    Remote(&'r Principal, Option<&'r str>),
 }
 
 /// What an attempt leaves to be reported.
@@ -163,6 +166,8 @@ impl UseCaseRunner<'_> {
                 let caller = works.then(|| Caller::detect_caller(state));
                 (principal.clone(), caller)
             }
+            // The server's own environment says nothing about its clients.
+            CallerRule::Remote(principal, _) => (principal.clone(), None),
         };
         Preflight {
             principal,
@@ -187,10 +192,17 @@ impl UseCaseRunner<'_> {
             preflight.principal,
             &trusted.policy,
         );
-        let session = preflight
-            .caller
-            .map(|caller| caller.session_name(&actor))
-            .unwrap_or_default();
+        let session = match (&self.caller, preflight.caller) {
+            (CallerRule::Remote(_, Some(session)), _) => (*session).to_owned(),
+            (_, Some(caller)) => caller.session_name(&actor),
+            // A client without a host of its own is identified by its connection, also where
+            // nothing but a claim depends on it: two clients are two sessions.
+            (_, None) => match &actor {
+                Principal::Agent { session, .. } => session.clone(),
+                Principal::Human(name) => name.clone(),
+                Principal::System => String::new(),
+            },
+        };
         let (clock, git) = (SystemClock, DiskGit::open(&self.project.root));
         let decisions = self.project.open_decisions(&git);
         let signatures = SshSignatures::new(&self.project.root, settings::signing_environment());

@@ -30,6 +30,7 @@ pub mod inflection;
 pub mod memory;
 mod named_enum;
 pub mod needs;
+pub mod next_step;
 pub mod node;
 pub mod node_reference;
 pub mod observation;

@@ -27,7 +27,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Agent,
         verbs: &[Verb::Comment],
         commands: &["comment"],
-        tools: &[],
+        tools: &["plan_comment"],
         forms: &["comment"],
     },
     ScopedAction {
@@ -35,7 +35,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Agent,
         verbs: &[Verb::Restore],
         commands: &["restore"],
-        tools: &["restore_backup"],
+        tools: &["plan_restore"],
         forms: &["restore"],
     },
     ScopedAction {
@@ -43,7 +43,12 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Agent,
         verbs: &[Verb::Tick],
         commands: &["story tick"],
-        tools: &["tick_begin", "tick_submit"],
+        tools: &[
+            "story_tick_begin",
+            "story_tick_submit",
+            "story_tick_retry",
+            "story_tick_skip",
+        ],
         forms: &["retry", "skip"],
     },
     ScopedAction {
@@ -51,7 +56,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Agent,
         verbs: &[],
         commands: &[],
-        tools: &["approve_entity", "update_entity_state (approved)"],
+        tools: &["plan_approve", "update_entity_state (approved)"],
         forms: &[],
     },
     ScopedAction {
@@ -67,7 +72,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Approve,
         verbs: &[Verb::Revalidate],
         commands: &["revalidate --keep"],
-        tools: &[],
+        tools: &["plan_keep"],
         forms: &["revalidate"],
     },
     ScopedAction {
@@ -83,7 +88,11 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Approve,
         verbs: &[Verb::Invalidate],
         commands: &["invalidate"],
-        tools: &["cascade_invalidate", "update_entity_state (invalid)"],
+        tools: &[
+            "plan_invalidate",
+            "plan_reject",
+            "update_entity_state (invalid)",
+        ],
         forms: &["condemn"],
     },
     ScopedAction {
@@ -92,7 +101,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         // An agent records its own verdicts with the same verb; what names a person needs more.
         verbs: &[],
         commands: &["review accept"],
-        tools: &[],
+        tools: &["review_accept"],
         forms: &["accept", "pass", "send-back", "conclude"],
     },
     ScopedAction {
@@ -100,7 +109,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Approve,
         verbs: &[Verb::Undo],
         commands: &["undo"],
-        tools: &[],
+        tools: &["work_undo"],
         forms: &["undo"],
     },
     ScopedAction {
@@ -190,6 +199,6 @@ mod tests {
         assert_eq!(scope("approved"), Scope::Agent);
         assert_eq!(scope("invalid"), Scope::Approve);
         assert_eq!(scope("draft"), Scope::Agent);
-        assert_eq!(scope_of_tool("get_entity_state", None, true), Scope::Read);
+        assert_eq!(scope_of_tool("plan_state", None, true), Scope::Read);
     }
 }

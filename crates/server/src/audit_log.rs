@@ -422,8 +422,7 @@ mod tests {
     use super::*;
 
     /// A project whose token store cannot be written.
-    #[derive(Default)]
-    struct Unwritable(Policy);
+    struct Unwritable;
 
     impl Workspace for Unwritable {
         fn run(
@@ -446,12 +445,12 @@ mod tests {
             Err(Failure::unavailable("the disk is full"))
         }
 
-        fn profiles(&self) -> &[Profile] {
-            &[]
+        fn profiles(&self) -> Arc<[Profile]> {
+            Arc::default()
         }
 
-        fn policy(&self) -> &Policy {
-            &self.0
+        fn policy(&self) -> Arc<Policy> {
+            Arc::default()
         }
 
         fn local_person(&self) -> Principal {
@@ -461,7 +460,7 @@ mod tests {
 
     fn new_writer(waiting: usize) -> Writer {
         Writer {
-            workspace: Arc::new(Unwritable::default()),
+            workspace: Arc::new(Unwritable),
             minute: Arc::default(),
             lost: Arc::default(),
             waiting: vec![new_entry(); waiting],

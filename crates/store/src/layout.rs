@@ -11,7 +11,7 @@ use crate::durable::{Durability, replace_file};
 use crate::engine::io_fault;
 
 /// The paths of one project's state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub root: PathBuf,
     pub home: PathBuf,
@@ -41,7 +41,7 @@ pub struct Layout {
 }
 
 /// A project in a shared database.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedProject {
     pub url: DatabaseUrl,
     /// Its name there.

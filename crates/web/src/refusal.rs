@@ -4,10 +4,12 @@ use application::{Failure, FailureKind};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use maud::html;
+use domain::next_step::NextStep;
+use maud::{Markup, html};
 use serde_json::json;
 
 use crate::pages::{NavigationEntry, render_message, render_page};
+use crate::urls::node_url;
 
 fn status(kind: FailureKind) -> StatusCode {
     match kind {
@@ -47,7 +49,7 @@ impl IntoResponse for Refusal {
                 p { (render_message(&failure.message)) }
                 @if !failure.next_steps.is_empty() {
                     h2 { "What to do next" }
-                    ul { @for step in &failure.next_steps { li { code { (step) } } } }
+                    ul { @for step in &failure.next_steps { li { (render_next_step(step)) } } }
                 }
                 p { a href=(back.as_deref().unwrap_or("/")) { "Go back" } }
             }
@@ -57,6 +59,14 @@ impl IntoResponse for Refusal {
             render_page(NavigationEntry::Elsewhere, "Not done", &content),
         )
             .into_response()
+    }
+}
+
+/// Renders a next step: a link to the plan it is about, or the command.
+fn render_next_step(step: &str) -> Markup {
+    match NextStep::parse(step).concerned_node() {
+        Some(node) => html! { a href=(node_url(node)) { code { (step) } } },
+        None => html! { code { (step) } },
     }
 }
 

@@ -9,6 +9,7 @@ use domain::time::Timestamp;
 
 use super::gather::override_key;
 use super::missed_calls::{record_missed_authors, take_over_missed_calls};
+use super::planned_write::use_up_overrides;
 use super::{EventContext, EventOutcome, host_sessions};
 use crate::build_state::{UnfinishedBuild, continue_build, needs_build};
 use crate::context::{Context, Notice};
@@ -180,9 +181,7 @@ pub(super) fn commit_decision(
         store_session_state(ctx, &mut *tx, &decision.session)?;
     }
     record_missed_authors(ctx, &mut *tx, surroundings.missed)?;
-    for fired in &decision.used {
-        tx.save_note(&override_key(fired), None, ctx.clock.now())?;
-    }
+    use_up_overrides(ctx, &mut *tx, &decision.used)?;
     host_sessions::register_session(ctx, &mut *tx, event, surroundings.host_process)?;
     if let Some(summary) = &decision.summary {
         summary.save_note(ctx, &mut *tx)?;

@@ -14,6 +14,7 @@ mod named_ticket;
 mod operation_news;
 mod overlaps;
 mod plan_messages;
+mod planned_write;
 mod plans;
 mod prompt_submitted;
 mod session_events;
@@ -36,6 +37,7 @@ pub(crate) use self::gather::{
     NextStep, evaluate_step, evaluate_with_overrides, override_note_key,
 };
 pub use self::host_sessions::identifies_session;
+pub(crate) use self::planned_write::{PlannedWrite, evaluate_write, use_up_overrides};
 pub(crate) use self::plans::find_recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
 pub use self::stateless::{ObservedCall, UnrecordedCall};

@@ -15,6 +15,7 @@ pub mod render;
 pub mod revise;
 pub mod show;
 pub mod validate;
+pub mod write_context;
 
 pub(crate) use document_files::{
     OpenedDocument, StagedDocument, check_allowed, check_plan_diffs, load_document, open_document,

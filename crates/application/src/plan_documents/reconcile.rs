@@ -37,8 +37,10 @@ pub fn reconcile_plan(
     ctx: &Context<'_>,
     document: Option<&str>,
     since: Option<&str>,
-    repository: &dyn RepositoryChanges,
 ) -> Result<ReconcileReport, Failure> {
+    let repository = ctx.git.repository_changes().ok_or_else(|| {
+        Failure::unavailable("the repository cannot be compared: there is no git repository")
+    })?;
     let state = ctx.store.begin_read()?;
     let opened = find_and_open(ctx, &*state, document)?;
     // An unfrozen plan still changes, so deviations from it mean nothing.

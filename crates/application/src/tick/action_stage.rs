@@ -1,10 +1,9 @@
 //! Executes the actions of a plan on a copy of the memory, with access to the store, the files and
 //! the gates.
 
-use domain::gates::{self, Event, IntendedChange, ParentPlan, PlanStep};
 use domain::host_event::FileEffect;
 use domain::memory::{EntryKind, StoryMemory};
-use domain::ports::{FileReadResult, FileStatResult, Snapshot};
+use domain::ports::{FileReadResult, Snapshot};
 use domain::profile::locate_plan;
 use domain::search::{MatchMode, SearchQuery};
 use domain::tick::TickRecord;
@@ -13,9 +12,8 @@ use domain::tick::tools::{Draft, DraftPlace, StoryWorld, TickStage};
 use domain::tree::Tree;
 
 use super::story_state::{self, StoryState};
-use crate::claim_node;
 use crate::context::Context;
-use crate::handle_host_event::find_recorded;
+use crate::handle_host_event::{PlannedWrite, evaluate_write};
 use crate::plan_node::{PlanRequest, locate_target};
 
 /// Runs the actions on a copy of the memory. Returns the executed actions, the memory, and the
@@ -104,44 +102,16 @@ fn check_gates(
 ) -> Result<(), String> {
     let place = locate_plan(ctx.profiles, file)
         .ok_or_else(|| format!("`{file}` is not the path of a plan"))?;
-    let found = find_recorded(state, &place).map_err(|fault| fault.to_string())?;
-    let above = found.node.as_ref().or(found.parent.as_ref());
-    // A node that a session has claimed is not written by the loop either.
-    let holder = above
-        .map(|node| claim_node::find_holder(ctx, state, node))
-        .transpose()
-        .map_err(|failure| failure.message)?;
-    let holder = holder.flatten().map(|held| held.describe_holder());
-    let size = match ctx.files.stat_file(file) {
-        FileStatResult::Present(stamp) => Some(stamp.size),
-        FileStatResult::Missing => None,
-        FileStatResult::Refused(why) | FileStatResult::Unavailable(why) => {
-            return Err(format!("`{file}`: {why}"));
-        }
-    };
-    let step = PlanStep {
-        doing: IntendedChange::Changing(&FileEffect::Write {
-            text: Some(text.to_owned()),
-        }),
-        place: &place,
+    let write = PlannedWrite {
         file,
-        node: found.node.as_ref(),
-        parent: ParentPlan::from_recorded(found.parent.as_ref(), &place),
-        size,
-        read: found
-            .node
-            .as_ref()
-            .and_then(|node| node.content.version_hash()),
-        session_is_known: true,
-        claimed_by: holder.as_deref(),
+        place: &place,
+        effect: &FileEffect::Write {
+            text: Some(text.to_owned()),
+        },
     };
+    let verdict = evaluate_write(ctx, state, &write).map_err(|failure| failure.message)?;
     // Without overrides: a person's permission is for the agent they talk to, not for the loop.
-    let event = Event {
-        profiles: ctx.profiles,
-        plans: &[step],
-        ..Event::default()
-    };
-    match gates::evaluate(&event, ctx.policy).blocks.first() {
+    match verdict.blocks.first().or(verdict.overridden.first()) {
         Some(fired) => Err(format!("{} gate: {}", fired.gate, fired.objection.why)),
         None => Ok(()),
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use application::Failure;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mcp::protocol::serve_stdio;
-use mcp::surface::Surface;
+use mcp::surface::{Surface, ToolNames, ToolSelection};
 
 use crate::exit_code::ExitCode;
 use crate::store_pool::StorePool;
@@ -20,7 +20,8 @@ use crate::wiring::App;
 #[command(after_help = "Examples:
   tl mcp
   tl mcp --read-only
-  tl mcp --toolsets core,story,tickets
+  tl mcp --toolsets plan,ticket
+  tl mcp --names seed
   claude mcp add throughline -- tl mcp")]
 pub(crate) struct McpArgs {
     #[command(flatten)]
@@ -30,13 +31,37 @@ pub(crate) struct McpArgs {
 /// Options for the offered tools.
 #[derive(Debug, Args)]
 pub(crate) struct ToolArgs {
-    /// Offer only these toolsets [default: those of the project's profiles]
+    /// Offer all tools of these toolsets, and only these [default: the most important of the
+    /// project's profiles, and `more_tools` for the rest]
     #[arg(long, value_name = "SETS", value_delimiter = ',')]
     toolsets: Option<Vec<String>>,
 
     /// Offer only tools that change nothing
     #[arg(long)]
     pub(crate) read_only: bool,
+
+    /// Names in the list of tools; all of them can be called
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH")]
+    names: ListedNames,
+}
+
+/// Names in the list of tools.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum ListedNames {
+    /// Each begins with the noun of its tool set
+    #[default]
+    Own,
+    /// Those of the earlier interface, such as `get_entity_state`
+    Seed,
+}
+
+impl From<ListedNames> for ToolNames {
+    fn from(names: ListedNames) -> Self {
+        match names {
+            ListedNames::Own => Self::Own,
+            ListedNames::Seed => Self::Seed,
+        }
+    }
 }
 
 impl ToolArgs {
@@ -49,8 +74,11 @@ impl ToolArgs {
     fn surface_on(&self, workplace: StorePool) -> Result<Surface, Failure> {
         Surface::new(
             Arc::new(workplace),
-            self.toolsets.as_deref(),
-            self.read_only,
+            ToolSelection {
+                toolsets: self.toolsets.clone(),
+                read_only: self.read_only,
+                names: self.names.into(),
+            },
         )
     }
 }

@@ -39,6 +39,8 @@ mod log;
 mod man;
 mod map;
 mod mcp;
+#[cfg(test)]
+mod mcp_coverage;
 mod memory;
 mod migrate;
 mod move_plan;

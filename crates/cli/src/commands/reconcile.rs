@@ -3,7 +3,6 @@
 use application::Failure;
 use application::plan_documents::reconcile::reconcile_plan;
 use clap::Args;
-use store::GitChanges;
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -28,11 +27,8 @@ pub(crate) struct ReconcileArgs {
 
 impl ReconcileArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.find_project()?;
-        let repository = GitChanges::in_project(project.root.clone());
-        let report = project.run(app.ui, &|ctx| {
-            reconcile_plan(ctx, self.doc.as_deref(), self.since.as_deref(), &repository)
-        })?;
+        let report =
+            app.run(|ctx| reconcile_plan(ctx, self.doc.as_deref(), self.since.as_deref()))?;
         if !app.ui.try_print_json(&report) {
             app.ui.print_lines(&report.markdown);
         }

@@ -331,7 +331,8 @@ fn every_process_lists_the_same_byte_for_byte() {
 }
 
 fn check_definition(tool: &Value) {
-    let is_core = ["where", "next", "brief", "search", "why", "wait"].contains(&text(tool, "name"));
+    let name = text(tool, "name");
+    let is_core = name.starts_with("work_") || ["more_tools", "call_tool"].contains(&name);
     assert_eq!(
         tool["_meta"]["anthropic/alwaysLoad"] == true,
         is_core,
@@ -353,6 +354,30 @@ fn check_definition(tool: &Value) {
     );
 }
 
+/// The settings are read again while the server runs, and broken ones leave the last in force.
+#[test]
+fn changed_settings_are_used_and_clients_are_told() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::Old, &[]);
+    let tools = |client: &mut Client| client.ask("tools/list", json!({}))["result"].to_string();
+    assert!(!tools(&mut client).contains("ticket_new"));
+    let config = project.read(".throughline/config.toml");
+    project.write(".throughline/config.toml", "profiles = 7\n");
+    assert!(tools(&mut client).contains("plan_write"));
+    let with_tickets = config.replace("[\"story\"]", "[\"story\", \"tickets\"]");
+    assert_ne!(with_tickets, config, "{config}");
+    project.write(".throughline/config.toml", &with_tickets);
+    let is_told = |note: &Value| note["method"] == "notifications/tools/list_changed";
+    let begun = Instant::now();
+    while !client.notes.iter().any(is_told) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nobody was told");
+        client.ask("ping", json!({}));
+    }
+    assert!(tools(&mut client).contains("ticket_new"));
+    let made = client.call("ticket_new", json!({ "title": "Limits" }));
+    assert_eq!(made["structuredContent"]["id"], "001", "{made}");
+}
+
 #[test]
 fn tool_sets_are_chosen_at_the_start() {
     let project = planned();
@@ -367,12 +392,29 @@ fn tool_sets_are_chosen_at_the_start() {
     };
     assert_eq!(
         names(&["--toolsets", "core"]),
-        ["where", "next", "brief", "search", "why", "wait"]
+        [
+            "work_where",
+            "work_next",
+            "work_brief",
+            "work_search",
+            "work_claim",
+            "work_release",
+            "work_overlap",
+            "work_gates",
+            "work_log",
+            "work_undo",
+            "work_check",
+            "work_decisions",
+            "work_submit",
+        ]
     );
     let reading = names(&["--read-only"]);
     assert!(
-        reading.contains(&"get_entity_state".to_owned())
-            && !reading.contains(&"approve_entity".to_owned())
+        reading.contains(&"plan_state".to_owned()) && !reading.contains(&"plan_approve".to_owned())
+    );
+    let seed = names(&["--names", "seed"]);
+    assert!(
+        seed.contains(&"get_entity_state".to_owned()) && !seed.contains(&"plan_state".to_owned())
     );
     // What is not listed cannot be called either.
     let mut client = Client::start(&project, Era::Old, &["--read-only"]);
@@ -386,7 +428,7 @@ fn tool_sets_are_chosen_at_the_start() {
     let output = project.refused(&["mcp", "--toolsets", "cats"]);
     assert_eq!(output.stdout, "");
     assert!(
-        output.stderr.contains("`cats`") && output.stderr.contains("core, story"),
+        output.stderr.contains("`cats`") && output.stderr.contains("core, plan"),
         "{}",
         output.stderr
     );
@@ -664,8 +706,12 @@ fn a_new_client_hears_what_another_process_changes() {
     let notifications = &accepted["params"]["notifications"];
     assert_eq!(
         keys(notifications),
-        ["resourceSubscriptions", "resourcesListChanged"],
-        "the list of tools never changes"
+        [
+            "resourceSubscriptions",
+            "resourcesListChanged",
+            "toolsListChanged"
+        ],
+        "{notifications}"
     );
     // Others are served meanwhile.
     client.call("where", json!({}));
@@ -726,7 +772,7 @@ fn what_goes_on_is_told_at_the_level_the_client_asked_for() {
             text(&note["params"], "level"),
             &note["params"]["data"]["tool"]
         ),
-        ("debug", &json!("where"))
+        ("debug", &json!("work_where"))
     );
 
     assert_eq!(

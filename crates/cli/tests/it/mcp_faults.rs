@@ -170,7 +170,7 @@ fn nothing_but_objects_reaches_the_tools() {
         "force",
     ];
     let mut asked = 0;
-    for tool in tools.iter().filter(|tool| *tool != "wait") {
+    for tool in tools.iter().filter(|tool| *tool != "plan_wait") {
         for value in &odd {
             for name in known {
                 let arguments: Map<String, Value> =
@@ -187,7 +187,7 @@ fn nothing_but_objects_reaches_the_tools() {
             }
         }
     }
-    assert!(asked >= 1_000, "{asked}");
+    assert!(asked >= 600, "{asked}");
 }
 
 #[test]

@@ -556,14 +556,19 @@ fn sets_of_tools_are_chosen_by_the_path() {
             .map(|tool| text(tool, "name").to_owned())
             .collect::<Vec<_>>()
     };
-    let core = ["where", "next", "brief", "why", "wait"];
-    let all = tools("/mcp");
-    assert_eq!(tools("/mcp/core"), core);
-    assert_eq!(tools("/mcp/story"), all[core.len()..]);
+    let core = tools("/mcp/core");
+    assert!(
+        core.iter().all(|name| name.starts_with("work_")),
+        "{core:?}"
+    );
+    let plan = tools("/mcp/plan");
+    assert_eq!(plan[..core.len()], core, "the core is always there");
+    assert_eq!(tools("/mcp/core,plan"), plan);
     let reading = tools("/mcp/readonly");
-    assert!(reading.len() < all.len() && reading.contains(&"get_entity_state".to_owned()));
-    assert!(!reading.contains(&"approve_entity".to_owned()));
-    assert_eq!(tools("/mcp/story/readonly"), reading[core.len()..]);
+    assert!(reading.contains(&"plan_read".to_owned()));
+    assert!(!reading.contains(&"plan_write".to_owned()));
+    let reading = tools("/mcp/plan/readonly");
+    assert!(reading.len() < plan.len() && reading.contains(&"plan_versions".to_owned()));
     // What is not listed cannot be called either.
     let refused = asked(&server, "/mcp/core", "tools/call", state_of_act(), &token);
     assert_eq!(refused.message()["error"]["code"], -32602, "{refused:?}");
@@ -571,7 +576,7 @@ fn sets_of_tools_are_chosen_by_the_path() {
         let reply = asked(&server, path, "tools/list", json!({}), &token);
         assert_eq!(reply.status, 404, "{path}");
         assert!(
-            text(&reply.message(), "error").contains("/mcp/core"),
+            text(&reply.message(), "error").contains("/mcp/SETS"),
             "{reply:?}"
         );
     }
@@ -606,7 +611,7 @@ fn sets_of_tools_are_chosen_by_the_path() {
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
     assert_eq!(
-        narrow.send_to("/mcp/story", "POST", &headers, &list).status,
+        narrow.send_to("/mcp/plan", "POST", &headers, &list).status,
         404,
         "a path can only leave things out"
     );
@@ -800,7 +805,7 @@ fn no_commands_are_run_over_http() {
     let call = |arguments: Value| {
         let reply = server.ask(
             "tools/call",
-            json!({ "name": "evidence", "arguments": arguments }),
+            json!({ "name": "plan_prove", "arguments": arguments }),
         );
         reply.message()["result"].clone()
     };

@@ -239,9 +239,8 @@ fn a_scope_goes_so_far_and_no_further() {
         "a model with Anna's token is an agent"
     );
     assert_eq!(tools(&ci), tools(&anna));
-    assert!(tools(&guest).contains(&"get_entity_state".to_owned()));
+    assert!(tools(&guest).contains(&"plan_read".to_owned()));
     for tool in ["approve_entity", "cascade_invalidate", "create_backup"] {
-        assert!(!tools(&guest).contains(&tool.to_owned()), "{tool}");
         let refused = call(&server, &guest, tool, act(json!({})));
         assert_eq!(refused["isError"], true, "{tool}: {refused}");
         let said = refused["structuredContent"]["error"]["message"].to_string();
@@ -378,9 +377,11 @@ fn a_token_that_was_taken_back_opens_nothing_and_ends_what_is_open() {
         "tools/call",
         json!({ "name": "where", "arguments": {} }),
     );
-    assert_eq!(
-        (called.status, called.header("www-authenticate")),
-        (401, Some("Bearer realm=\"throughline\""))
+    let challenge = called.header("www-authenticate").unwrap_or_default();
+    assert_eq!(called.status, 401);
+    assert!(
+        challenge.contains("oauth-protected-resource/mcp"),
+        "{challenge}"
     );
     let mut rest = String::new();
     stream.read_to_string(&mut rest).expect("the stream ends");
@@ -509,7 +510,7 @@ fn what_was_changed_and_who_was_turned_away_is_noted() {
         text(&condemned, "trace"),
         "0af7651916cd43dd8448eb211c80319c"
     );
-    let called = audited(&project, |line| line["action"] == "mcp create_backup").remove(0);
+    let called = audited(&project, |line| line["action"] == "mcp plan_backup").remove(0);
     assert_eq!(
         (text(&called, "outcome"), text(&called, "principal")),
         ("done", "human:anna")

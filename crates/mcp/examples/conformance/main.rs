@@ -21,7 +21,7 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use mcp::protocol::http_router_around;
-use mcp::surface::Surface;
+use mcp::surface::{Surface, ToolSelection};
 use rmcp::model::RequestStateCodec;
 use serde_json::json;
 use server::{Limits, Routes, ServerOptions, generate_secret, serve};
@@ -35,7 +35,8 @@ fn main() -> Result<(), String> {
         "acts/act-1/strategic-plan.md",
         "# Act 1\n\nThe keeper leaves the island.\n",
     );
-    let surface = Surface::new(world, None, false).map_err(|failure| failure.message)?;
+    let surface =
+        Surface::new(world, ToolSelection::default()).map_err(|failure| failure.message)?;
     let token = generate_secret();
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
     let options = ServerOptions {

@@ -192,11 +192,10 @@ fn bound_to(tool: &str, actor: &Principal, arguments: &Value) -> Vec<u8> {
 pub(super) async fn approve(
     server: &Server,
     actor: &Principal,
-    arguments: &Value,
+    (tool, arguments): (&str, &Value),
     request: &CallToolRequestParams,
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let tool = request.name.as_ref();
     // The tool's own response, as if there were no person to ask.
     let by_agent = || async { respond(server.called(actor, tool, arguments).await) };
     // Where agents may approve, asking would only slow them down.
@@ -286,7 +285,7 @@ fn refuse_scope(tool: &str, actor: &Principal) -> Failure {
         "`{tool}` needs the scope `{}`, which {actor} does not have here, and no person can be asked",
         Scope::Approve
     ))
-    .with_step("ask the person to approve it on the dashboard or in a terminal, then: wait")
+    .with_step("ask the person to approve it on the dashboard or in a terminal, then: plan_wait")
 }
 
 /// Asks in the newest era: returns the question as an `InputRequired` result.

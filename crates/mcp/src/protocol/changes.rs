@@ -33,10 +33,31 @@ pub(super) enum Change {
     Content(String),
     /// The list of resources; possibly a false positive.
     List,
+    /// The lists of tools and prompts.
+    Definitions,
+}
+
+/// What a listener wants to be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WantedLists {
+    pub(super) resources: bool,
+    pub(super) definitions: bool,
+}
+
+impl WantedLists {
+    /// Everything, as a client of an older era is told.
+    pub(super) fn all() -> Self {
+        Self {
+            resources: true,
+            definitions: true,
+        }
+    }
 }
 
 /// Result of the last poll.
 struct Seen {
+    /// Version of the definitions of tools and prompts.
+    definitions: u64,
     head: Option<u64>,
     read_at: Instant,
 }
@@ -59,7 +80,7 @@ struct State {
 }
 
 struct Listener {
-    list: bool,
+    wanted: WantedLists,
     uris: BTreeSet<String>,
     out: mpsc::UnboundedSender<Change>,
 }
@@ -102,7 +123,8 @@ impl State {
     fn tell(&self, change: &Change) {
         let wants = |listener: &&Listener| match change {
             Change::Content(uri) => listener.uris.contains(uri),
-            Change::List => listener.list,
+            Change::List => listener.wanted.resources,
+            Change::Definitions => listener.wanted.definitions,
         };
         // The receiver may be gone already; its registration follows in `drop`.
         self.listeners
@@ -125,10 +147,10 @@ impl Changes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a listener for the list, for some URIs, or for both.
+    /// Registers a listener for lists, for some URIs, or for both.
     pub(super) fn listen(
         self: &Arc<Self>,
-        list: bool,
+        wanted: WantedLists,
         uris: impl IntoIterator<Item = String>,
     ) -> (Listening, mpsc::UnboundedReceiver<Change>) {
         let (out, heard) = mpsc::unbounded_channel();
@@ -140,7 +162,7 @@ impl Changes {
             state.listeners.insert(
                 id,
                 Listener {
-                    list,
+                    wanted,
                     uris: BTreeSet::new(),
                     out,
                 },
@@ -164,12 +186,16 @@ impl Changes {
             return;
         }
         // Read before the thread starts, so that changes until its first poll count as new.
-        let head = self.head();
+        let seen = Seen {
+            definitions: self.surface.definitions_version(),
+            head: self.head(),
+            read_at: Instant::now(),
+        };
         let changes = self.clone();
         // A thread, not a task: reading resources blocks on the store.
         let started = std::thread::Builder::new()
             .name("changes".to_owned())
-            .spawn(move || changes.run(head));
+            .spawn(move || changes.run(seen));
         if started.is_err() {
             self.held().watching = false;
         }
@@ -179,11 +205,7 @@ impl Changes {
         self.surface.workspace().head().ok()
     }
 
-    fn run(&self, head: Option<u64>) {
-        let mut seen = Seen {
-            head,
-            read_at: Instant::now(),
-        };
+    fn run(&self, mut seen: Seen) {
         loop {
             let state = self.held();
             // A condition variable instead of a plain sleep: the thread ends as soon as the last
@@ -203,6 +225,10 @@ impl Changes {
     }
 
     fn look(&self, seen: &mut Seen) {
+        let definitions = self.surface.definitions_version();
+        if std::mem::replace(&mut seen.definitions, definitions) != definitions {
+            self.held().tell(&Change::Definitions);
+        }
         let now = self.head();
         let before = seen.head;
         seen.head = now.or(before);

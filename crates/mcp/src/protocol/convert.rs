@@ -14,7 +14,8 @@ use crate::surface::{Content, Hints, Offered, Prompt, Resource, Template, Toolse
 
 /// Cache lifetime of lists that do not change while the process runs.
 pub(super) const LIST_TTL_MS: u64 = 5 * 60 * 1_000;
-/// Lists may be cached across users: they depend on the project and the path alone.
+/// Lists may be cached across users where no token filters them: they depend on the project and the
+/// path alone.
 pub(super) const LIST_SCOPE: CacheScope = CacheScope::Public;
 
 fn object(value: Value) -> JsonObject {

@@ -3,8 +3,9 @@
 //! Authentication, limits and the origin check are those of the `server` crate, which mounts the
 //! router.
 
+use std::collections::BTreeMap;
 use std::future::ready;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::ServerHandler;
@@ -20,7 +21,7 @@ use server::{PublicUrl, ServerContext};
 
 use super::frames::{self, Frame};
 use super::server::{Server, Shared};
-use crate::surface::Surface;
+use crate::surface::{Surface, Toolset};
 
 /// Idle time after which a session of the older era ends.
 const SESSION_IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -39,25 +40,72 @@ pub fn http_router_around<H: ServerHandler>(
 ) -> Router {
     let shared = Shared::new(surface.clone(), context.closing.clone(), true)
         .noting(context.audit_log.clone());
-    let mut router = Router::new();
-    let mut paths = Vec::new();
-    // One service per subset: the SDK has no notion of tools that depend on the path.
-    for (path, part) in surface.parts() {
-        let path = format!("/mcp{path}");
-        router = router.route_service(
-            &path,
-            service(shared.offering(part), context, around.clone()),
-        );
-        paths.push(path);
-    }
-    let hint = json!({ "error": format!("there is nothing at this path; MCP is at {}", paths.join(", ")) });
-    let not_found = move || ready(json_response(StatusCode::NOT_FOUND, &hint));
+    let words = Toolset::ALL.map(Toolset::word).join(", ");
+    let hint = json!({
+        "error": format!(
+            "there is nothing at this path; MCP is at /mcp, /mcp/SETS, /mcp/readonly and \
+             /mcp/SETS/readonly, where SETS are some of {words}, with commas"
+        ),
+    });
+    let not_found = {
+        let hint = hint.clone();
+        move || ready(json_response(StatusCode::NOT_FOUND, &hint))
+    };
+    let whole = service(shared.clone(), context, around.clone());
+    let surface = surface.clone();
+    let parts = Arc::new(PathServices {
+        make: Box::new({
+            let context = context.clone();
+            move |path| {
+                let part = surface.at_path(path).ok()?;
+                Some(service(shared.offering(part), &context, around.clone()))
+            }
+        }),
+        made: Mutex::default(),
+    });
+    let at_path = move |request: Request| {
+        let parts = parts.clone();
+        let hint = hint.clone();
+        async move {
+            let path = request.uri().path().trim_start_matches("/mcp/").to_owned();
+            match parts.find(&path) {
+                Some(service) => service.handle(request).await.map(Body::new),
+                None => json_response(StatusCode::NOT_FOUND, &hint),
+            }
+        }
+    };
     // The wildcard as well as the fallback: beside a dashboard the fallback is the dashboard's, and
     // a client with a wrong path would get a page instead of JSON.
-    router
-        .route("/mcp/{*elsewhere}", any(not_found.clone()))
+    Router::new()
+        .route_service("/mcp", whole)
+        .route("/mcp/{*sets}", any(at_path))
         .fallback(not_found)
         .layer(from_fn(check_message))
+}
+
+type PathService<H> = StreamableHttpService<H, LocalSessionManager>;
+type MakeService<H> = dyn Fn(&str) -> Option<PathService<H>> + Send + Sync;
+
+/// One service per path of tool sets, made when it is first asked for: the SDK has no notion of
+/// tools that depend on the path, and there are hundreds of combinations.
+struct PathServices<H: ServerHandler> {
+    make: Box<MakeService<H>>,
+    made: Mutex<BTreeMap<String, PathService<H>>>,
+}
+
+/// Maximum number of combinations in use: each keeps sessions of its own.
+const MAX_PATHS: usize = 200;
+
+impl<H: ServerHandler> PathServices<H> {
+    fn find(&self, path: &str) -> Option<PathService<H>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(service) = made.get(path) {
+            return Some(service.clone());
+        }
+        let service = (self.make)(path).filter(|_| made.len() < MAX_PATHS)?;
+        made.insert(path.to_owned(), service.clone());
+        Some(service)
+    }
 }
 
 fn service<H: ServerHandler>(

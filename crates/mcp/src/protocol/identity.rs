@@ -9,8 +9,8 @@ use serde_json::Value;
 use server::RequestSource;
 use server::routing::http::request::Parts;
 
-use super::convert;
 use super::server::{Server, internal_error};
+use super::{connection_name, convert};
 use crate::surface::{Called, failure_value};
 
 /// Returns the principal that the server authenticated; none over stdio.
@@ -79,6 +79,26 @@ impl Server {
             Some(who) => who.scope,
             None => Scope::Admin,
         }
+    }
+
+    /// Takes the session out of the arguments of a call, where the client names one. A milestone
+    /// that is taken without one, where nothing else tells agents apart, is taken by a new session:
+    /// two agents that share a token or an address never get the same one.
+    pub(super) fn take_session(
+        &self,
+        tool: &str,
+        arguments: &mut Value,
+        ctx: &RequestContext<RoleServer>,
+    ) -> Option<String> {
+        let fields = arguments.as_object_mut()?;
+        if let Some(Value::String(named)) = fields.get("session") {
+            let named = convert::host_name(named);
+            fields.remove("session");
+            return Some(named);
+        }
+        let takes = tool == "flow_move" && fields.get("how").is_some_and(|how| how == "take");
+        let has_session = ctx.extensions.get::<Parts>().is_none() || !is_modern(ctx);
+        (takes && !has_session).then(connection_name)
     }
 
     /// Refuses a call that needs more than the scope of the request's token.

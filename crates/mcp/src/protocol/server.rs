@@ -3,8 +3,9 @@
 //! It translates and dispatches; what a tool does is in `tools`. Quick reads run where the message
 //! was read, everything else on a blocking thread, so that a slow call does not block the others.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use application::answer_question::Answer;
@@ -26,7 +27,9 @@ use super::log::{DEBUG, Threshold, WARNING, about_call};
 use super::subscriptions::Subscriptions;
 use super::wait::{self, WAIT};
 use super::{connection_name, frames};
-use crate::surface::{APPROVE_TOOL, Called, Question, Surface, UPDATE_TOOL, failure_value};
+use crate::surface::{
+    APPROVE_TOOL, Called, Offered, Question, Surface, Toolset, UPDATE_TOOL, failure_value,
+};
 
 /// Maximum number of concurrent slow calls.
 const MAX_BACKGROUND_CALLS: usize = 4;
@@ -34,7 +37,8 @@ const MAX_BACKGROUND_CALLS: usize = 4;
 /// State shared by all connections of a process.
 pub(super) struct Shared {
     surface: Surface,
-    tools: Vec<Tool>,
+    /// The default list, for the definitions it was made of.
+    tools: Mutex<Option<(u64, Vec<Tool>)>>,
     approvals: Arc<Approvals>,
     changes: Arc<Changes>,
     closing: CancellationToken,
@@ -52,7 +56,7 @@ impl Shared {
     /// Creates the state; `closing` ends long waits and streams.
     pub(super) fn new(surface: Surface, closing: CancellationToken, threads: bool) -> Arc<Self> {
         Arc::new(Self {
-            tools: surface.tools().into_iter().map(convert::tool).collect(),
+            tools: Mutex::default(),
             approvals: Arc::new(Approvals::new()),
             changes: Changes::of(surface.clone()),
             surface,
@@ -83,7 +87,7 @@ impl Shared {
 
     fn over(&self, surface: Surface) -> Self {
         Self {
-            tools: surface.tools().into_iter().map(convert::tool).collect(),
+            tools: Mutex::default(),
             surface,
             approvals: self.approvals.clone(),
             changes: self.changes.clone(),
@@ -98,6 +102,24 @@ impl Shared {
     pub(super) fn closing_token(&self) -> &CancellationToken {
         &self.closing
     }
+
+    /// Returns the default list of tools: constant until a settings file changes.
+    fn default_tools(&self) -> Vec<Tool> {
+        let version = self.surface.definitions_version();
+        let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*tools {
+            Some((known, tools)) if *known == version => tools.clone(),
+            _ => {
+                let made: Vec<Tool> = make_tools(self.surface.tools());
+                *tools = Some((version, made.clone()));
+                made
+            }
+        }
+    }
+}
+
+fn make_tools(offered: Vec<Offered>) -> Vec<Tool> {
+    offered.into_iter().map(convert::tool).collect()
 }
 
 /// One connection.
@@ -106,6 +128,8 @@ pub struct Server {
     name: String,
     log: Threshold,
     subscriptions: Subscriptions,
+    /// Tool sets that a client of an older era asked for, in its list from then on.
+    more_sets: Mutex<BTreeSet<Toolset>>,
 }
 
 impl Server {
@@ -116,6 +140,7 @@ impl Server {
             shared,
             name: connection_name(),
             log: Threshold::default(),
+            more_sets: Mutex::default(),
         }
     }
 
@@ -162,7 +187,42 @@ impl Server {
 
     /// Whether a tool is offered on this connection.
     pub(super) fn offers(&self, tool: &str) -> bool {
-        self.shared.tools.iter().any(|offered| offered.name == tool)
+        self.shared.surface.find_tool(tool).is_some()
+    }
+
+    /// Returns the list of tools of this connection.
+    fn listed_tools(&self) -> Vec<Tool> {
+        let more = self
+            .more_sets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match more.is_empty() {
+            true => self.shared.default_tools(),
+            false => {
+                let sets: Vec<Toolset> = more.iter().copied().collect();
+                make_tools(self.shared.surface.tools_with(&sets))
+            }
+        }
+    }
+
+    /// Adds the sets a client asked for to its list, where the era allows a list that changes.
+    async fn extend_list(&self, sets: &[Toolset], context: &RequestContext<RoleServer>) {
+        if sets.is_empty() || is_modern(context) {
+            return;
+        }
+        let has_new = {
+            let mut more = self
+                .more_sets
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let before = more.len();
+            more.extend(sets);
+            more.len() > before
+        };
+        if has_new {
+            // A client that is gone needs no notification.
+            let _ = context.peer.notify_tool_list_changed().await;
+        }
     }
 
     /// Runs a quick read on the current thread: a handover to another one would take longer than
@@ -211,6 +271,24 @@ impl Server {
         called(
             self.aside(move |surface| Ok(surface.call(&actor, &tool, &arguments)))
                 .await,
+        )
+    }
+
+    /// Calls a tool in the session that the client named.
+    async fn called_in_session(
+        &self,
+        session: Option<String>,
+        actor: &Principal,
+        tool: &str,
+        arguments: &Value,
+    ) -> Called {
+        let (actor, tool, arguments) = (actor.clone(), tool.to_owned(), arguments.clone());
+        called(
+            self.aside(move |surface| {
+                let surface = surface.in_session(session);
+                Ok(surface.call(&actor, &tool, &arguments))
+            })
+            .await,
         )
     }
 
@@ -304,10 +382,12 @@ impl ServerHandler for Server {
             .enable_logging()
             .enable_completions()
             .enable_prompts()
+            .enable_prompts_list_changed()
             .enable_resources()
             .enable_resources_subscribe()
             .enable_resources_list_changed()
             .enable_tools()
+            .enable_tool_list_changed()
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(
@@ -319,11 +399,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared
-            .tools
-            .iter()
-            .find(|tool| tool.name == name)
-            .cloned()
+        self.shared.surface.find_tool(name).map(convert::tool)
     }
 
     async fn initialize(
@@ -361,16 +437,22 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request)?;
         // Tools beyond the token's scope are hidden: a model that sees one tries it.
-        let mut tools = self.shared.tools.clone();
-        if authenticated(&context).is_some() {
+        let mut tools = self.listed_tools();
+        let who = authenticated(&context);
+        if who.is_some() {
             let scope = self.call_scope(&context, &self.acting_principal(&context));
             let needs = |tool: &Tool| self.shared.surface.required_scope(&tool.name, &Value::Null);
             tools.retain(|tool| needs(tool).is_none_or(|needed| scope.is_sufficient_for(needed)));
         }
         let result = ListToolsResult::with_all_items(tools);
         // Only the newest era has cache lifetimes.
+        let scope = match who {
+            // Another token has another list.
+            Some(_) => CacheScope::Private,
+            None => LIST_SCOPE,
+        };
         Ok(if is_modern(&context) {
-            result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE)
+            result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(scope)
         } else {
             result
         })
@@ -386,20 +468,36 @@ impl ServerHandler for Server {
         let actor = self.acting_principal(&context);
         // Taken, not cloned: arguments may hold whole plans.
         let arguments = Value::Object(request.arguments.take().unwrap_or_default());
-        let response = match (
-            self.check_scope(&request.name, &arguments, &context),
-            request.name.as_ref(),
-        ) {
+        // Scope, audit log and approvals are about the tool that is called, whichever way.
+        let name = request.name.clone().into_owned();
+        let (name, arguments) = match self.surface().resolve_call(name, arguments) {
+            Ok(call) => call,
+            Err(failure) => {
+                let refused = Called::Failed(self.surface().failure_value(&failure));
+                return approval::respond(refused);
+            }
+        };
+        let mut arguments = arguments;
+        let session = self.take_session(&name, &mut arguments, &context);
+        let response = match (self.check_scope(&name, &arguments, &context), name.as_str()) {
             // A result with `isError`, not a protocol error: the model should read the reason.
             (Err(refused), _) => approval::respond(refused),
             (Ok(()), WAIT) if self.offers(WAIT) => {
                 approval::respond(wait::wait(self, &actor, &arguments, &context).await)
             }
             (Ok(()), APPROVE_TOOL | UPDATE_TOOL) => {
-                approval::approve(self, &actor, &arguments, &request, &context).await
+                approval::approve(self, &actor, (&name, &arguments), &request, &context).await
             }
-            (Ok(()), tool) => approval::respond(self.called(&actor, tool, &arguments).await),
+            (Ok(()), tool) => match session {
+                None => approval::respond(self.called(&actor, tool, &arguments).await),
+                session => approval::respond(
+                    self.called_in_session(session, &actor, tool, &arguments)
+                        .await,
+                ),
+            },
         };
+        self.extend_list(self.surface().asked_sets(&name, &arguments), &context)
+            .await;
         // The outcome goes to the audit log and the client's log; the text of a failure may contain
         // plans and stays out of both.
         let (level, outcome) = match &response {
@@ -411,9 +509,9 @@ impl ServerHandler for Server {
             Ok(_) => (DEBUG, "done"),
             Err(_) => (DEBUG, "not understood"),
         };
-        self.audit_call(&request.name, outcome, &arguments, &context);
+        self.audit_call(&name, outcome, &arguments, &context);
         self.say(&context, level, || {
-            about_call(&request.name, outcome, begun.elapsed())
+            about_call(&name, outcome, begun.elapsed())
         });
         response
     }

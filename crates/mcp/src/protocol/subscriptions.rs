@@ -6,11 +6,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
-use rmcp::service::{Peer, RoleServer, SubscriptionContext};
+use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSendError};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::changes::{Change, Changes, Listening};
+use super::changes::{Change, Changes, Listening, WantedLists};
 
 /// Subscriptions of one connection.
 pub(super) struct Subscriptions {
@@ -51,7 +51,7 @@ impl Subscriptions {
         // Held while the listener is created, so that two requests do not create two.
         let mut listener = lock(&self.listener);
         let listening = listener.get_or_insert_with(|| {
-            let (listening, changes) = self.changes.listen(true, []);
+            let (listening, changes) = self.changes.listen(WantedLists::all(), []);
             // One task per connection: a slow client delays its own notifications only.
             tokio::spawn(forward_to_peer(changes, peer.clone()));
             listening
@@ -65,8 +65,12 @@ impl Subscriptions {
     /// and a later registration would be lost.
     pub(super) fn accept(&self, requested: &SubscriptionFilter) {
         let uris = requested.resource_subscriptions.clone().unwrap_or_default();
-        let list = requested.resources_list_changed == Some(true);
-        let (listening, changes) = self.changes.listen(list, uris);
+        let wanted = WantedLists {
+            resources: requested.resources_list_changed == Some(true),
+            definitions: requested.tools_list_changed == Some(true)
+                || requested.prompts_list_changed == Some(true),
+        };
+        let (listening, changes) = self.changes.listen(wanted, uris);
         lock(&self.accepted).push(Accepted {
             requested: requested.clone(),
             listening,
@@ -110,6 +114,7 @@ impl Subscriptions {
                 None => return true,
                 Some(Change::List) => context.sink().notify_resource_list_changed().await,
                 Some(Change::Content(uri)) => context.sink().notify_resource_updated(uri).await,
+                Some(Change::Definitions) => notify_definitions(&context).await,
             };
             if sent.is_err() {
                 return true;
@@ -118,10 +123,26 @@ impl Subscriptions {
     }
 }
 
+/// Tells a client of the newest era that the lists it asked about changed.
+async fn notify_definitions(context: &SubscriptionContext) -> Result<(), SubscriptionSendError> {
+    let requested = context.requested();
+    if requested.tools_list_changed == Some(true) {
+        context.sink().notify_tool_list_changed().await?;
+    }
+    if requested.prompts_list_changed == Some(true) {
+        context.sink().notify_prompt_list_changed().await?;
+    }
+    Ok(())
+}
+
 async fn forward_to_peer(mut changes: mpsc::UnboundedReceiver<Change>, peer: Peer<RoleServer>) {
     while let Some(change) = changes.recv().await {
         let sent = match change {
             Change::List => peer.notify_resource_list_changed().await,
+            Change::Definitions => match peer.notify_tool_list_changed().await {
+                Ok(()) => peer.notify_prompt_list_changed().await,
+                failed => failed,
+            },
             Change::Content(uri) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri))
                     .await

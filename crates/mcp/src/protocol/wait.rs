@@ -1,4 +1,4 @@
-//! The tool `wait`: polls its use case until it is done, the timeout, or cancellation.
+//! The tool `plan_wait`: polls its use case until it is done, the timeout, or cancellation.
 //!
 //! The loop is here and not in the tool, because a tool has no access to progress notifications and
 //! cancellation.
@@ -15,7 +15,7 @@ use super::server::Server;
 use crate::surface::Called;
 
 /// The name of the tool.
-pub(super) const WAIT: &str = "wait";
+pub(super) const WAIT: &str = "plan_wait";
 
 /// Polling interval of the last operation's number.
 const LOOK: Duration = Duration::from_millis(200);
@@ -50,7 +50,7 @@ fn goes_on(called: &Called) -> bool {
     matches!(called, Called::Done(value) if value.get("done").and_then(Value::as_bool) == Some(false))
 }
 
-/// Polls until the condition of `wait` holds.
+/// Polls until the condition of `plan_wait` holds.
 pub(super) async fn wait(
     server: &Server,
     actor: &Principal,

@@ -8,11 +8,11 @@ mod listing;
 mod prompts;
 mod resources;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use application::Workspace;
 use application::answer_question::Answer;
-use application::{Context, Failure};
+use application::{Context, Failure, run_for_value};
 use domain::authorization::Scope;
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -22,16 +22,28 @@ use serde_json::{Value, json};
 use self::listing::LastListing;
 pub use self::prompts::{Argument, Prompt};
 pub use self::resources::{Content, Page, Resource, Template};
-use crate::tools::{self, Tool};
+use crate::tools::{self, ChosenTools, Tool, find_tool, more_tools};
 pub(crate) use crate::tools::{APPROVE_TOOL, UPDATE_TOOL};
-pub use crate::tools::{Hints, Offered, Question, Toolset};
+pub use crate::tools::{Hints, Offered, Question, ToolNames, ToolSelection, Toolset};
 
 /// The tools of a project.
 #[derive(Clone)]
 pub struct Surface {
     workspace: Arc<dyn Workspace>,
-    tools: Arc<[&'static Tool]>,
+    selection: ToolSelection,
+    chosen: Arc<Mutex<Definitions>>,
     last_listing: Arc<LastListing>,
+    /// The session that a client named for a call.
+    session: Option<String>,
+}
+
+/// The tools for the profiles they were chosen by: another settings file may enable others.
+#[derive(Clone)]
+struct Definitions {
+    profiles: Arc<[Profile]>,
+    tools: ChosenTools,
+    /// Number of changes so far.
+    version: u64,
 }
 
 /// All definitions for a project with some profiles, for the reference page.
@@ -49,13 +61,14 @@ impl Catalogue {
     /// None that a caller could cause.
     pub fn of(profiles: &[Profile]) -> Result<Self, Failure> {
         Ok(Self {
-            tools: tools::chosen(
-                profiles,
-                Some(&Toolset::ALL.map(|set| set.word().to_owned())),
-                false,
-            )?
-            .into_iter()
-            .map(|tool| tool.offered(profiles))
+            tools: ToolSelection {
+                toolsets: Some(Toolset::ALL.map(|set| set.word().to_owned()).to_vec()),
+                ..ToolSelection::default()
+            }
+            .choose(profiles)?
+            .callable
+            .iter()
+            .map(|tool| tool.offered(profiles, ToolNames::Own))
             .collect(),
             templates: resources::TEMPLATES.to_vec(),
             prompts: prompts::prompts_for(profiles),
@@ -75,53 +88,93 @@ pub enum Called {
 }
 
 impl Surface {
-    /// Creates the surface of a project with the toolsets of its profiles, or with the named ones.
+    /// Creates the surface of a project with the tools of its profiles, or with the selected ones.
     ///
     /// # Errors
     /// When a named toolset does not exist.
-    pub fn new(
-        workspace: Arc<dyn Workspace>,
-        toolsets: Option<&[String]>,
-        read_only: bool,
-    ) -> Result<Self, Failure> {
-        let tools = tools::chosen(workspace.profiles(), toolsets, read_only)?.into();
+    pub fn new(workspace: Arc<dyn Workspace>, selection: ToolSelection) -> Result<Self, Failure> {
+        let profiles = workspace.profiles();
+        let tools = selection.choose(&profiles)?;
         Ok(Self {
             workspace,
-            tools,
+            selection,
+            chosen: Arc::new(Mutex::new(Definitions {
+                profiles,
+                tools,
+                version: 0,
+            })),
             last_listing: Arc::default(),
+            session: None,
         })
     }
 
-    /// Returns the subsets a client can select by path: everything, one toolset, read-only tools,
-    /// or both.
-    #[must_use]
-    pub fn parts(&self) -> Vec<(String, Self)> {
-        // The parts share the listing, so that a client of `/mcp/core` profits from another's scan.
-        let part = |fits: &dyn Fn(&Tool) -> bool| Self {
-            workspace: self.workspace.clone(),
-            tools: self
-                .tools
-                .iter()
-                .copied()
-                .filter(|tool| fits(tool))
-                .collect(),
-            last_listing: self.last_listing.clone(),
+    /// Returns the same project with the toolsets that a path names: `core,story`, `readonly`,
+    /// `ticket/readonly`.
+    ///
+    /// # Errors
+    /// When a toolset does not exist.
+    pub fn at_path(&self, path: &str) -> Result<Self, Failure> {
+        let (sets, read_only) = match path.strip_suffix("readonly") {
+            Some("") => ("", true),
+            Some(sets) => match sets.strip_suffix('/') {
+                Some(sets) if !sets.is_empty() => (sets, true),
+                _ => (path, false),
+            },
+            None => (path, false),
         };
-        let mut parts = vec![
-            (String::new(), self.clone()),
-            ("/readonly".to_owned(), part(&|tool| tool.hints.read_only)),
-        ];
-        for set in Toolset::ALL
-            .into_iter()
-            .filter(|set| self.tools.iter().any(|tool| tool.set == *set))
-        {
-            parts.push((format!("/{}", set.word()), part(&|tool| tool.set == set)));
-            parts.push((
-                format!("/{}/readonly", set.word()),
-                part(&|tool| tool.set == set && tool.hints.read_only),
-            ));
+        let mut selection = self.selection.clone();
+        selection.read_only |= read_only;
+        if !sets.is_empty() {
+            let named: Vec<String> = sets.split(',').map(str::to_owned).collect();
+            // A server that offers some sets does not offer others by path.
+            if let Some(allowed) = &self.selection.toolsets
+                && let Some(other) = named.iter().find(|set| !allowed.contains(set))
+                && other != Toolset::Core.word()
+            {
+                return Err(Failure::not_found(format!(
+                    "the tool set `{other}` is not offered"
+                )));
+            }
+            selection.toolsets = Some(named);
         }
-        parts
+        let part = Self::new(self.workspace.clone(), selection)?;
+        // The parts share the listing, so that a client of `/mcp/core` profits from another's scan.
+        Ok(Self {
+            last_listing: self.last_listing.clone(),
+            ..part
+        })
+    }
+
+    /// Returns the same project for calls in a session that the client named.
+    #[must_use]
+    pub fn in_session(&self, session: Option<String>) -> Self {
+        Self {
+            session,
+            ..self.clone()
+        }
+    }
+
+    fn chosen(&self) -> (Arc<[Profile]>, ChosenTools) {
+        let Definitions {
+            profiles, tools, ..
+        } = self.definitions();
+        (profiles, tools)
+    }
+
+    fn definitions(&self) -> Definitions {
+        let profiles = self.workspace.profiles();
+        let mut known = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&known.profiles, &profiles) {
+            // The words were checked when the surface was created.
+            if let Ok(tools) = self.selection.choose(&profiles) {
+                *known = Definitions {
+                    profiles,
+                    tools,
+                    version: known.version + 1,
+                };
+            }
+        }
+        known.clone()
     }
 
     /// Returns the project.
@@ -130,22 +183,52 @@ impl Surface {
         &self.workspace
     }
 
-    /// Returns the tools, in constant order.
+    /// Returns the tools of the list, in constant order for the same profiles.
     #[must_use]
     pub fn tools(&self) -> Vec<Offered> {
-        self.tools
+        self.tools_with(&[])
+    }
+
+    /// Returns the tools of the list, with all tools of some sets.
+    #[must_use]
+    pub fn tools_with(&self, sets: &[Toolset]) -> Vec<Offered> {
+        let (profiles, tools) = self.chosen();
+        let names = self.selection.names;
+        let is_listed = |tool: &&&'static Tool| {
+            let is_in = |listed: &&Tool| listed.name == tool.name;
+            tools.listed.iter().any(is_in) || (sets.contains(&tool.set) && tool.is_named(names))
+        };
+        tools
+            .callable
             .iter()
-            .map(|tool| tool.offered(self.workspace.profiles()))
+            .filter(is_listed)
+            .map(|tool| tool.offered(&profiles, names))
             .collect()
+    }
+
+    /// Returns a tool by any of its names, as it is offered under that name.
+    #[must_use]
+    pub fn find_tool(&self, name: &str) -> Option<Offered> {
+        let (profiles, tools) = self.chosen();
+        let tool = find_tool(&tools.callable, name)?;
+        let names = match tool.name == name {
+            true => ToolNames::Own,
+            false => ToolNames::Seed,
+        };
+        Some(tool.offered(&profiles, names))
+    }
+
+    /// Returns a number that grows with every change of the definitions of tools and prompts.
+    #[must_use]
+    pub fn definitions_version(&self) -> u64 {
+        self.definitions().version
     }
 
     /// Whether a call takes microseconds, whatever the size of the project, and may block the
     /// thread.
     #[must_use]
     pub fn is_quick(&self, name: &str) -> bool {
-        self.tools
-            .iter()
-            .any(|tool| tool.name == name && tool.is_quick())
+        self.named(name).is_some_and(|tool| tool.is_quick)
     }
 
     /// Returns the scope a call needs; `None` for an unknown tool.
@@ -155,25 +238,71 @@ impl Surface {
     }
 
     fn named(&self, name: &str) -> Option<&'static Tool> {
-        // Model APIs reject dots in names, but some tools were documented with one.
-        let plain = name.replace('.', "_");
-        self.tools.iter().copied().find(|tool| tool.name == plain)
+        find_tool(&self.chosen().1.callable, name)
+    }
+
+    /// Returns a call by the tool's own name and arguments: taken out of a call of `call_tool`, and
+    /// translated from the earlier interface. An unknown tool is left to [`Surface::call`].
+    ///
+    /// # Errors
+    /// When the inner tool does not exist, or arguments are missing.
+    pub fn resolve_call(&self, name: String, arguments: Value) -> Result<(String, Value), Failure> {
+        let tools = self.chosen().1.callable;
+        let (name, arguments) = match name == more_tools::CALL {
+            true => {
+                let (name, arguments) = more_tools::unwrap_call(&arguments, &tools)?;
+                (name, Value::Object(arguments))
+            }
+            false => (name, arguments),
+        };
+        match find_tool(&tools, &name) {
+            Some(tool) => Ok((tool.name.to_owned(), tool.own_arguments(&name, arguments)?)),
+            None => Ok((name, arguments)),
+        }
+    }
+
+    /// Returns the sets that a call of `more_tools` asks for; none for any other call.
+    #[must_use]
+    pub fn asked_sets(&self, name: &str, arguments: &Value) -> &'static [Toolset] {
+        match name == more_tools::NAME {
+            true => more_tools::named_sets(arguments),
+            false => &[],
+        }
     }
 
     /// Calls a tool.
     #[must_use]
     pub fn call(&self, actor: &Principal, name: &str, arguments: &Value) -> Called {
-        let Some(tool) = self.named(name) else {
-            let known = self.tools.iter().map(|tool| tool.name);
+        let (profiles, tools) = self.chosen();
+        let Some(tool) = find_tool(&tools.callable, name) else {
+            let seeds = tools.callable.iter().filter_map(|tool| tool.seed);
+            let known = tools.callable.iter().map(|tool| tool.name);
+            let known = known.chain(seeds.map(|seed| seed.name));
             // Models misremember tool names; the nearest one saves a round trip.
             let hint = domain::suggest::nearest_hint(name, known);
             return Called::Unknown(format!("there is no tool `{name}`{hint}"));
+        };
+        if tool.name == more_tools::NAME {
+            return match more_tools::describe(arguments, &tools.callable, &profiles) {
+                Ok(described) => Called::Done(described),
+                Err(failure) => Called::Failed(self.failure_value(&failure)),
+            };
+        }
+        if tool.name == more_tools::CALL {
+            return match self.resolve_call(name.to_owned(), arguments.clone()) {
+                Ok((tool, arguments)) => self.call(actor, &tool, &arguments),
+                Err(failure) => Called::Failed(self.failure_value(&failure)),
+            };
+        }
+        let arguments = match tool.own_arguments(name, arguments.clone()) {
+            Ok(arguments) => arguments,
+            Err(failure) => return Called::Failed(self.failure_value(&failure)),
         };
         // Taken inside the use case's context: the store's warnings belong to this call only.
         let mut warnings = Vec::new();
         // The closure may run twice, after a write conflict; only the last warnings count.
         let outcome = self.run(actor, &mut |ctx| {
-            let outcome = (tool.run)(ctx, arguments);
+            let outcome = (tool.run)(ctx, &arguments);
             warnings = ctx.store.take_warnings();
             outcome
         });
@@ -183,10 +312,16 @@ impl Surface {
                     // Only if there are any: the member would cost tokens in every result.
                     fields.insert("warnings".to_owned(), json!(warnings));
                 }
-                self.translate_steps(&mut value);
+                // Elsewhere a `text` is that of a plan or a note, and is never changed.
+                if let ("work_brief", Some(Value::String(text))) =
+                    (tool.name, value.get_mut("text"))
+                {
+                    *text = tools::render_text(text, &tools, &profiles);
+                }
+                render_steps(&mut value, &tools, &profiles);
                 Called::Done(value)
             }
-            Err(failure) => Called::Failed(self.failure_value(&failure)),
+            Err(failure) => Called::Failed(render_failure(&failure, &tools, &profiles)),
         }
     }
 
@@ -212,7 +347,8 @@ impl Surface {
             tools::answer_shown(ctx, question, answer.clone())
         }) {
             Ok(mut value) => {
-                self.translate_steps(&mut value);
+                let (profiles, tools) = self.chosen();
+                render_steps(&mut value, &tools, &profiles);
                 Called::Done(value)
             }
             Err(failure) => Called::Failed(self.failure_value(&failure)),
@@ -222,31 +358,14 @@ impl Surface {
     /// Returns a failure as JSON, with next steps that a client of these tools can take.
     #[must_use]
     pub fn failure_value(&self, failure: &Failure) -> Value {
-        render_failure(failure, &self.tools, self.workspace.profiles())
+        let (profiles, tools) = self.chosen();
+        render_failure(failure, &tools, &profiles)
     }
 
-    /// Translates the next steps of a result, wherever they are in it.
-    fn translate_steps(&self, value: &mut Value) {
-        let translate = |step: &mut Value| {
-            if let Value::String(text) = step {
-                *text = tools::render_step(text, &self.tools, self.workspace.profiles());
-            }
-        };
-        match value {
-            Value::Object(fields) => {
-                for (name, field) in fields.iter_mut() {
-                    match (name.as_str(), field) {
-                        ("next_steps", Value::Array(steps)) => {
-                            steps.iter_mut().for_each(translate);
-                        }
-                        ("next_step", step @ Value::String(_)) => translate(step),
-                        (_, field) => self.translate_steps(field),
-                    }
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.translate_steps(item)),
-            _ => {}
-        }
+    /// Renders a text of ours, in which commands become calls of tools.
+    pub(super) fn render_text(&self, text: &str) -> String {
+        let (profiles, tools) = self.chosen();
+        tools::render_text(text, &tools, &profiles)
     }
 
     /// Runs a use case and returns its outcome.
@@ -258,26 +377,76 @@ impl Surface {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.workspace.run_use_case(Channel::Mcp, actor, use_case)
+        match &self.session {
+            None => self.workspace.run_use_case(Channel::Mcp, actor, use_case),
+            Some(session) => run_for_value(
+                |run| {
+                    self.workspace
+                        .run_in_session(Channel::Mcp, actor, session, run)
+                },
+                use_case,
+            ),
+        }
+    }
+}
+
+/// Renders the next steps of a result, wherever they are in it, and the commands in texts of ours.
+fn render_steps(value: &mut Value, tools: &ChosenTools, profiles: &[Profile]) {
+    let render_step = |step: &mut Value| {
+        if let Value::String(text) = step {
+            *step = tools::render_step(text, tools, profiles);
+        }
+    };
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields.iter_mut() {
+                match (name.as_str(), field) {
+                    ("next_steps" | "choices", Value::Array(steps)) => {
+                        steps.iter_mut().for_each(render_step);
+                    }
+                    ("next_step" | "action", step @ Value::String(_)) => render_step(step),
+                    // Texts that we compose; text of plans and notes is never changed.
+                    ("prompt" | "message" | "summary", Value::String(text)) => {
+                        *text = tools::render_text(text, tools, profiles);
+                    }
+                    ("may", Value::Array(commands)) => {
+                        for command in commands.iter_mut() {
+                            if let Value::String(text) = command {
+                                let line = format!("tl {text}");
+                                let rendered = tools::render_text(&line, tools, profiles);
+                                if rendered != line {
+                                    *text = rendered;
+                                }
+                            }
+                        }
+                    }
+                    (_, field) => render_steps(field, tools, profiles),
+                }
+            }
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| render_steps(item, tools, profiles)),
+        _ => {}
     }
 }
 
 /// Returns a failure as JSON where no tools are known: commands are left to a person.
 #[must_use]
 pub fn failure_value(failure: &Failure) -> Value {
-    render_failure(failure, &[], &[])
+    render_failure(failure, &ChosenTools::none(), &[])
 }
 
 /// Returns a failure as JSON: kind, message, next steps.
-fn render_failure(failure: &Failure, tools: &[&Tool], profiles: &[Profile]) -> Value {
+fn render_failure(failure: &Failure, tools: &ChosenTools, profiles: &[Profile]) -> Value {
     let steps = failure.next_steps.iter();
-    let steps: Vec<String> = steps
+    let steps: Vec<Value> = steps
         .map(|step| tools::render_step(step, tools, profiles))
         .collect();
     let mut value = json!({
         "error": {
             "kind": failure.kind.as_str(),
-            "message": failure.message,
+            "message": tools::render_text(&failure.message, tools, profiles),
             "next_steps": steps,
         }
     });

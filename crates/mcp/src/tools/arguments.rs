@@ -3,11 +3,11 @@
 use application::Failure;
 use domain::expected_version::{ExpectedVersion, ExpectedVersions, InvalidExpectedVersion};
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::schema::LEVELS;
+use super::SeedArguments;
 
 /// Parses arguments. Unknown and missing ones are refused with serde's list of the expected ones.
 pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure> {
@@ -39,32 +39,16 @@ pub(super) struct NodeOnly {
     pub(super) node: String,
 }
 
-/// A node of a story tool only.
-// Tools with more arguments repeat the two: `serde(flatten)` would accept unknown fields.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct EntityOnly {
-    entity_type: Level,
-    /// alias or path
-    entity_id: String,
-}
-
-impl EntityOnly {
+impl NodeOnly {
     pub(super) fn words(&self) -> Vec<String> {
-        self.entity_type.words(&self.entity_id)
+        node_words(&self.node)
     }
 }
 
-/// Name of a level of the project's story profiles.
-#[derive(Deserialize, JsonSchema)]
-#[schemars(extend("enum" = LEVELS))]
-pub(super) struct Level(String);
-
-impl Level {
-    /// Returns the reference words of a node of this level.
-    pub(super) fn words(&self, entity_id: &str) -> Vec<String> {
-        words(&self.0, entity_id)
-    }
+/// Returns the reference words of a node: a path, an alias, or level and number as people write
+/// them.
+pub(crate) fn node_words(node: &str) -> Vec<String> {
+    node.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Returns the reference words for a use case: a path is unambiguous, an alias needs its level.
@@ -73,6 +57,67 @@ pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
         vec![entity_id.to_owned()]
     } else {
         vec![entity_type.to_owned(), entity_id.to_owned()]
+    }
+}
+
+/// Translates arguments of the earlier interface.
+pub(super) fn from_seed(shape: SeedArguments, mut arguments: Value) -> Result<Value, Failure> {
+    let Some(fields) = arguments.as_object_mut() else {
+        return Ok(arguments);
+    };
+    let mut take = |name: &str| match fields.remove(name) {
+        Some(Value::String(text)) => Some(text),
+        Some(other) => {
+            fields.insert(name.to_owned(), other);
+            None
+        }
+        None => None,
+    };
+    let (name, node) = match shape {
+        SeedArguments::Same | SeedArguments::Only => return Ok(arguments),
+        SeedArguments::Entity => {
+            let (level, id) = (take("entity_type"), take("entity_id"));
+            let missing = |name: &str| {
+                Failure::invalid(format!("invalid arguments: missing field `{name}`"))
+                    .with_step("call the tool again with the arguments its schema names")
+            };
+            let level = level.ok_or_else(|| missing("entity_type"))?;
+            let id = id.ok_or_else(|| missing("entity_id"))?;
+            ("node", Some(words(&level, &id).join(" ")))
+        }
+        SeedArguments::Act => ("node", take("act_id")),
+        SeedArguments::Scene => ("scene", take("scene_id")),
+    };
+    if let Some(node) = node {
+        fields.insert(name.to_owned(), Value::String(node));
+    }
+    Ok(arguments)
+}
+
+/// A result whose members are those of another type that has no schema.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct AnyObject(Value);
+
+impl AnyObject {
+    /// Returns an object outcome.
+    pub(super) fn new(outcome: &impl Serialize) -> Result<Self, Failure> {
+        value(outcome).map(Self)
+    }
+
+    /// Returns a list as a member of an object, because structured results must not be arrays.
+    pub(super) fn list(name: &str, items: &impl Serialize) -> Result<Self, Failure> {
+        Ok(Self(json!({ name: value(items)? })))
+    }
+}
+
+impl JsonSchema for AnyObject {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "AnyObject".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object", "properties": {} })
     }
 }
 
@@ -85,7 +130,7 @@ pub(super) fn value(outcome: &impl serde::Serialize) -> Result<Value, Failure> {
 /// Parses the version a caller has seen; a decision about another one is refused.
 pub(super) fn shown_version(hash: &str) -> Result<ExpectedVersion, Failure> {
     hash.parse().map_err(|error: InvalidExpectedVersion| {
-        Failure::invalid(error.to_string()).with_step("get_entity_state   # says its version_hash")
+        Failure::invalid(error.to_string()).with_step("plan_read says its version_hash")
     })
 }
 

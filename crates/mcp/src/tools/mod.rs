@@ -3,15 +3,19 @@
 
 mod arguments;
 mod core_set;
+mod doc_set;
+mod flow_set;
+pub(crate) mod more_tools;
 mod next_steps;
-mod plans_set;
+mod note_set;
+mod plan_set;
+mod review_set;
 mod schema;
 mod story_set;
-mod tick_set;
-mod tickets_set;
+mod ticket_set;
 mod trail_set;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use application::{Context, Failure};
 use domain::authorization::Scope;
@@ -24,39 +28,48 @@ use serde_json::{Value, json};
 
 pub(crate) use self::arguments::words;
 use self::arguments::{read, value};
-pub(crate) use self::next_steps::render_step;
-pub use self::story_set::approve_entity::Question;
-pub(crate) use self::story_set::approve_entity::{
+pub(crate) use self::next_steps::{render_step, render_text};
+pub use self::plan_set::approve::Question;
+pub(crate) use self::plan_set::approve::{
     APPROVE_TOOL, answer_shown, question as approval_question,
 };
-pub(crate) use self::story_set::update_entity_state::UPDATE_TOOL;
+pub(crate) use self::plan_set::update_entity_state::UPDATE_TOOL;
 
-/// A group of tools that are offered together.
+/// A group of tools that are offered together. The names of its tools begin with its noun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toolset {
-    /// Position and next work; always offered.
+    /// Position, next work, claims, history: `work_…`; always offered.
     Core,
-    /// Plans in files with statuses and versions.
-    Story,
-    /// Trail of a session: intent, anchors, notes.
+    /// Plans with statuses and versions: `plan_…`.
+    Plan,
+    /// Work with phases: `ticket_…`.
+    Ticket,
+    /// Trail of a session: `trail_…`.
     Trail,
-    /// Work with phases: focus, tickets, scenarios, claims, evidence.
-    Tickets,
-    /// Plan documents, workflows and reviews.
-    Plans,
-    /// The tick loop with the host's own model. Only on request.
-    Tick,
+    /// Notes that sessions leave to later ones: `note_…`.
+    Note,
+    /// Plan documents: `doc_…`.
+    Doc,
+    /// Workflows: `flow_…`.
+    Flow,
+    /// Reviews: `review_…`.
+    Review,
+    /// Story memory, ticks and scenes with the host's own model: `story_…`.
+    Story,
 }
 
 impl Toolset {
     /// Every toolset, in listing order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Core,
-        Self::Story,
+        Self::Plan,
+        Self::Ticket,
         Self::Trail,
-        Self::Tickets,
-        Self::Plans,
-        Self::Tick,
+        Self::Note,
+        Self::Doc,
+        Self::Flow,
+        Self::Review,
+        Self::Story,
     ];
 
     /// Returns the name used by `--toolsets` and in paths.
@@ -64,26 +77,72 @@ impl Toolset {
     pub fn word(self) -> &'static str {
         match self {
             Self::Core => "core",
-            Self::Story => "story",
+            Self::Plan => "plan",
+            Self::Ticket => "ticket",
             Self::Trail => "trail",
-            Self::Tickets => "tickets",
-            Self::Plans => "plans",
-            Self::Tick => "tick",
+            Self::Note => "note",
+            Self::Doc => "doc",
+            Self::Flow => "flow",
+            Self::Review => "review",
+            Self::Story => "story",
+        }
+    }
+
+    /// Returns the toolsets a word stands for; none if it is unknown.
+    fn named(word: &str) -> &'static [Self] {
+        match word {
+            "core" => &[Self::Core],
+            "plan" => &[Self::Plan],
+            "ticket" | "tickets" => &[Self::Ticket],
+            "trail" => &[Self::Trail],
+            "note" => &[Self::Note],
+            "doc" => &[Self::Doc],
+            "flow" => &[Self::Flow],
+            "review" => &[Self::Review],
+            // What the planner and executor workflows need.
+            "milestones" => &[Self::Doc, Self::Flow, Self::Review],
+            // A story is planned as well as written.
+            "story" => &[Self::Plan, Self::Story],
+            _ => &[],
         }
     }
 
     fn list_tools(self) -> Vec<Tool> {
         let mut tools = match self {
             Self::Core => core_set::list_tools(),
-            Self::Story => story_set::list_tools(),
+            Self::Plan => plan_set::list_tools(),
+            Self::Ticket => ticket_set::list_tools(),
             Self::Trail => trail_set::list_tools(),
-            Self::Tickets => tickets_set::list_tools(),
-            Self::Plans => plans_set::list_tools(),
-            Self::Tick => tick_set::list_tools(),
+            Self::Note => note_set::list_tools(),
+            Self::Doc => doc_set::list_tools(),
+            Self::Flow => flow_set::list_tools(),
+            Self::Review => review_set::list_tools(),
+            Self::Story => story_set::list_tools(),
         };
         tools.iter_mut().for_each(|tool| tool.set = self);
         tools
     }
+
+    /// Whether the project has something its tools work on.
+    fn suits(self, profiles: &[Profile]) -> bool {
+        let mut levels = profiles.iter().flat_map(|profile| &profile.levels);
+        match self {
+            Self::Core => true,
+            Self::Plan => levels.any(|level| level.file.is_some()) || has_milestones(profiles),
+            Self::Ticket => profiles
+                .iter()
+                .any(|profile| !profile.work_phases.is_empty()),
+            Self::Trail | Self::Note => domain::trail::has_trail_profile(profiles),
+            Self::Doc | Self::Flow | Self::Review => has_milestones(profiles),
+            Self::Story => levels.any(|level| level.output.is_some()),
+        }
+    }
+}
+
+fn has_milestones(profiles: &[Profile]) -> bool {
+    profiles
+        .iter()
+        .any(|profile| profile.name == domain::plan_document::MILESTONES_PROFILE)
 }
 
 /// Effects of a tool, for clients that ask their user before running it.
@@ -116,6 +175,11 @@ impl Hints {
         destructive: true,
         ..Self::CHANGES
     };
+    /// It takes something back, and a second call takes back more.
+    pub(crate) const REVERTS: Self = Self {
+        destructive: true,
+        ..Self::GOES_ON
+    };
     /// It runs programs, whose effects are unknown.
     pub(crate) const RUNS: Self = Self {
         destructive: true,
@@ -141,6 +205,9 @@ impl Hints {
             // Replaced by the set that lists it.
             set: Toolset::Core,
             hints: self,
+            is_listed: false,
+            is_quick: false,
+            seed: None,
             input: schema::derive_input::<A>,
             output: schema::derive_output::<O>,
             run: Box::new(move |ctx, arguments| value(&run(ctx, read(arguments)?)?)),
@@ -168,12 +235,47 @@ pub(crate) struct Tool {
     pub(crate) description: &'static str,
     pub(crate) set: Toolset,
     pub(crate) hints: Hints,
+    /// Whether it is in the default list; the others are found with `more_tools`.
+    pub(crate) is_listed: bool,
+    /// Whether it reads one plan: microseconds, whatever the size of the project.
+    pub(crate) is_quick: bool,
+    pub(crate) seed: Option<SeedName>,
     pub(crate) input: fn(&[Profile]) -> Value,
     pub(crate) output: fn() -> Value,
     pub(crate) run: Box<RunTool>,
 }
 
 type RunTool = dyn Fn(&Context<'_>, &Value) -> Result<Value, Failure> + Send + Sync;
+
+/// The name of a tool in the interface this one grew out of, which clients may still use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeedName {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: SeedArguments,
+}
+
+/// How the arguments of the earlier interface differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeedArguments {
+    Same,
+    /// `entity_type` and `entity_id` instead of `node`.
+    Entity,
+    /// `act_id` instead of `node`.
+    Act,
+    /// `scene_id` instead of `scene`.
+    Scene,
+    /// The tool is only part of the earlier interface.
+    Only,
+}
+
+/// Which names are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolNames {
+    #[default]
+    Own,
+    /// Those of the earlier interface, where a tool has one.
+    Seed,
+}
 
 /// A tool as offered on a project: schemas name its levels and phases.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,31 +286,80 @@ pub struct Offered {
     pub hints: Hints,
     pub input_schema: Value,
     pub output_schema: Value,
+    /// Whether it is in the default list of a project that has a use for its set.
+    pub is_listed: bool,
+    /// Its name in the earlier interface.
+    pub seed_name: Option<&'static str>,
 }
 
-/// Tools that read one plan: microseconds, whatever the size of the project.
-const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
-
 impl Tool {
+    /// Puts it into the default list.
+    pub(crate) fn listed(self) -> Self {
+        Self {
+            is_listed: true,
+            ..self
+        }
+    }
+
+    /// Marks it as one that may block the thread.
+    pub(crate) fn quick(self) -> Self {
+        Self {
+            is_quick: true,
+            ..self
+        }
+    }
+
+    /// Adds its name in the earlier interface.
+    pub(crate) fn seed(self, name: &'static str, arguments: SeedArguments) -> Self {
+        Self {
+            seed: Some(SeedName { name, arguments }),
+            ..self
+        }
+    }
+
+    /// Whether it is called by this name.
+    fn has_name(&self, name: &str) -> bool {
+        self.name == name || self.seed.is_some_and(|seed| seed.name == name)
+    }
+
+    /// Whether it is part of a list with these names.
+    pub(crate) fn is_named(&self, names: ToolNames) -> bool {
+        let only_seed = |seed: SeedName| seed.arguments == SeedArguments::Only;
+        names == ToolNames::Seed || !self.seed.is_some_and(only_seed)
+    }
+
     /// Returns the scope a call with these arguments needs.
     pub(crate) fn required_scope(&self, arguments: &Value) -> Scope {
         let case = arguments.get("status").and_then(Value::as_str);
         scope_of_tool(self.name, case, self.hints.read_only)
     }
 
-    /// Whether it may block the thread.
-    pub(crate) fn is_quick(&self) -> bool {
-        QUICK.contains(&self.name)
-    }
-
-    pub(crate) fn offered(&self, profiles: &[Profile]) -> Offered {
+    pub(crate) fn offered(&self, profiles: &[Profile], names: ToolNames) -> Offered {
+        let mut input_schema = (self.input)(profiles);
+        let name = match self.seed.filter(|_| names == ToolNames::Seed) {
+            Some(seed) => {
+                schema::rename_node(&mut input_schema, seed.arguments, profiles);
+                seed.name
+            }
+            None => self.name,
+        };
         Offered {
-            name: self.name,
+            name,
             description: self.description,
             set: self.set,
             hints: self.hints,
-            input_schema: (self.input)(profiles),
+            input_schema,
             output_schema: (self.output)(),
+            is_listed: self.is_listed,
+            seed_name: self.seed.map(|seed| seed.name),
+        }
+    }
+
+    /// Returns its own arguments for those of the name it is called by.
+    pub(crate) fn own_arguments(&self, name: &str, arguments: Value) -> Result<Value, Failure> {
+        match self.seed {
+            Some(seed) if seed.name == name => arguments::from_seed(seed.arguments, arguments),
+            _ => Ok(arguments),
         }
     }
 }
@@ -222,53 +373,91 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Profiles with tools of their own, or with none.
-const OTHER_PROFILES: [&str; 3] = ["tickets", "trail", "milestones"];
-
-/// Returns the profiles of the story tools: the built-in one and custom ones.
-fn story_profiles(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
-    profiles
-        .iter()
-        .filter(|profile| !OTHER_PROFILES.contains(&profile.name.as_str()))
+/// The tools of a project: those in its list, and all that can be called.
+#[derive(Clone)]
+pub(crate) struct ChosenTools {
+    pub(crate) listed: Arc<[&'static Tool]>,
+    pub(crate) callable: Arc<[&'static Tool]>,
 }
 
-/// Returns the tools of a project.
-pub(crate) fn chosen(
-    profiles: &[Profile],
-    toolsets: Option<&[String]>,
-    read_only: bool,
-) -> Result<Vec<&'static Tool>, Failure> {
-    // Checked before anything is offered: a typo would silently offer fewer tools.
-    let words = Toolset::ALL.map(Toolset::word);
-    if let Some(unknown) = toolsets
-        .into_iter()
-        .flatten()
-        .find(|name| !words.contains(&name.as_str()))
-    {
-        return Err(
-            Failure::invalid(format!("there is no tool set `{unknown}`"))
-                .with_step(format!("tool sets: {}", words.join(", "))),
-        );
+impl ChosenTools {
+    /// Returns no tools, where a failure has to be rendered without a project.
+    pub(crate) fn none() -> Self {
+        Self {
+            listed: Arc::default(),
+            callable: Arc::default(),
+        }
     }
-    let wanted = |set: Toolset| match toolsets {
-        Some(named) => named.iter().any(|name| name == set.word()),
-        None => match set {
-            Toolset::Core => true,
-            // By profile, so that a project sees only tools it can use: each costs tokens in every
-            // conversation.
-            Toolset::Story => story_profiles(profiles).next().is_some(),
-            Toolset::Trail => domain::trail::has_trail_profile(profiles),
-            Toolset::Tickets => profiles
-                .iter()
-                .any(|profile| !profile.work_phases.is_empty()),
-            Toolset::Plans => profiles
-                .iter()
-                .any(|profile| profile.name == domain::plan_document::MILESTONES_PROFILE),
-            // Six more descriptions in every conversation are too many for a project that does not
-            // generate prose.
-            Toolset::Tick => false,
-        },
-    };
-    let fits = |tool: &&Tool| wanted(tool.set) && (!read_only || tool.hints.read_only);
-    Ok(TOOLS.iter().filter(fits).collect())
+}
+
+/// Which tools are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct ToolSelection {
+    /// Words of toolsets; without them those of the project's profiles, of which only the most
+    /// important tools are listed.
+    pub toolsets: Option<Vec<String>>,
+    pub read_only: bool,
+    pub names: ToolNames,
+}
+
+impl ToolSelection {
+    /// Returns the selected tools of a project with these profiles.
+    ///
+    /// # Errors
+    /// When a toolset does not exist.
+    pub(crate) fn choose(&self, profiles: &[Profile]) -> Result<ChosenTools, Failure> {
+        let named = self.toolsets.as_deref().map(parse_toolsets).transpose()?;
+        let fits = |tool: &&'static Tool| {
+            let is_wanted = match &named {
+                Some(named) => tool.set == Toolset::Core || named.contains(&tool.set),
+                // Everything a project may need later can be called, also where it is not listed.
+                None => tool.set != Toolset::Story || tool.set.suits(profiles),
+            };
+            is_wanted && (!self.read_only || tool.hints.read_only)
+        };
+        let callable: Arc<[&'static Tool]> = TOOLS.iter().filter(fits).collect();
+        // A named set is listed whole: it was chosen. With its own profile a project sees the
+        // tools its work begins with: each costs tokens in every conversation.
+        let is_listed = |tool: &&'static Tool| {
+            tool.is_named(self.names)
+                && match (&named, self.names) {
+                    (Some(_), _) => tool.name != more_tools::NAME && tool.name != more_tools::CALL,
+                    // Nothing can be called through another tool here, because that may change
+                    // something.
+                    (None, ToolNames::Own) if self.read_only => tool.set.suits(profiles),
+                    (None, ToolNames::Own) => tool.is_listed && tool.set.suits(profiles),
+                    (None, ToolNames::Seed) => {
+                        (tool.is_listed || tool.seed.is_some())
+                            && tool.set != Toolset::Story
+                            && tool.set.suits(profiles)
+                    }
+                }
+        };
+        let listed = callable.iter().copied().filter(is_listed).collect();
+        Ok(ChosenTools { listed, callable })
+    }
+}
+
+/// Parses words of toolsets. Checked before anything is offered: a typo would silently offer fewer
+/// tools.
+fn parse_toolsets(words: &[String]) -> Result<Vec<Toolset>, Failure> {
+    let mut sets = Vec::new();
+    for word in words {
+        match Toolset::named(word) {
+            [] => {
+                let known = Toolset::ALL.map(Toolset::word).join(", ");
+                let failure = Failure::invalid(format!("there is no tool set `{word}`"));
+                return Err(failure.with_step(format!("tool sets: {known}")));
+            }
+            found => sets.extend_from_slice(found),
+        }
+    }
+    Ok(sets)
+}
+
+/// Returns the tool that is called by a name.
+pub(crate) fn find_tool(tools: &[&'static Tool], name: &str) -> Option<&'static Tool> {
+    // Model APIs reject dots in names, but some tools were documented with one.
+    let plain = name.replace('.', "_");
+    tools.iter().copied().find(|tool| tool.has_name(&plain))
 }

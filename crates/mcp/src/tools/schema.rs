@@ -15,7 +15,9 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// `enum` of an argument that names a level; replaced by the levels of the project's story profiles.
+use super::SeedArguments;
+
+/// `enum` of an argument that names a level; replaced by the levels of the project's plans.
 pub(super) const LEVELS: &str = "levels";
 /// `enum` of an argument that names a work phase; replaced by the phases of the project's profiles.
 pub(super) const PHASES: &str = "phases";
@@ -37,7 +39,19 @@ pub(super) fn derive_output<T: JsonSchema>() -> Value {
 
 // Not generic, so that it is compiled once and not for each of the argument types.
 fn reduce_input(root: &Value, profiles: &[Profile]) -> Value {
-    let definitions = &root["$defs"];
+    let mut schema = reduce_members(root, &root["$defs"], profiles);
+    // Makes a model's typo an error instead of an ignored argument.
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    Value::Object(schema)
+}
+
+fn has_object_variants(schema: &Map<String, Value>) -> bool {
+    let variants = schema.get("oneOf").and_then(Value::as_array);
+    variants.is_some_and(|variants| variants.iter().all(|one| one.get("properties").is_some()))
+}
+
+/// Returns an object schema with the members of all variants of a type.
+fn reduce_members(root: &Value, definitions: &Value, profiles: &[Profile]) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut required: Option<Vec<&str>> = None;
     let variants = object_variants(root, definitions);
@@ -61,11 +75,11 @@ fn reduce_input(root: &Value, profiles: &[Profile]) -> Value {
                 .collect(),
         });
     }
-    // `additionalProperties: false` makes a model's typo an error instead of an ignored argument.
-    let mut schema =
-        json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), Value::Object(properties));
     if let Some(required) = required.filter(|required| !required.is_empty()) {
-        schema["required"] = json!(required);
+        schema.insert("required".to_owned(), json!(required));
     }
     schema
 }
@@ -80,7 +94,12 @@ fn reduce_output(root: &Value) -> Value {
             let resolved = resolve(property, definitions);
             // A nullable member that is not required is left out of the result when it is null.
             let may_be_null = resolved.nullable && required.contains(&name.as_str());
-            let published = result_type(&resolved.schema, definitions).filter(|_| !may_be_null);
+            let published = match name.as_str() {
+                // Rendered as calls of tools.
+                "next_steps" => Some(json!({ "type": "array", "items": { "type": "object" } })),
+                "next_step" => Some(json!({ "type": "object" })),
+                _ => result_type(&resolved.schema, definitions).filter(|_| !may_be_null),
+            };
             properties
                 .entry(name.clone())
                 .and_modify(|known| {
@@ -201,6 +220,13 @@ fn reduce_argument(schema: &Value, definitions: &Value, profiles: &[Profile]) ->
         let items = reduce_argument(items, definitions, profiles);
         reduced.insert("items".to_owned(), items);
     }
+    // An object with known members is published whole: they are learned one error at a time
+    // otherwise.
+    if schema.contains_key("properties") || has_object_variants(&schema) {
+        let whole = Value::Object(schema.clone());
+        reduced.extend(reduce_members(&whole, definitions, profiles));
+        describe_variants(&mut reduced, &object_variants(&whole, definitions));
+    }
     let words = match schema.get("enum") {
         Some(Value::String(placeholder)) => project_words(placeholder, profiles),
         Some(Value::Array(words)) => words
@@ -220,10 +246,7 @@ fn reduce_argument(schema: &Value, definitions: &Value, profiles: &[Profile]) ->
 /// otherwise.
 fn project_words(placeholder: &str, profiles: &[Profile]) -> Vec<Value> {
     match placeholder {
-        LEVELS => super::story_profiles(profiles)
-            .flat_map(|profile| &profile.levels)
-            .map(|level| json!(level.name))
-            .collect(),
+        LEVELS => level_names(profiles),
         // Custom profiles name their own phases.
         PHASES => profiles
             .iter()
@@ -231,6 +254,66 @@ fn project_words(placeholder: &str, profiles: &[Profile]) -> Vec<Value> {
             .map(|phase| json!(phase.name))
             .collect(),
         _ => Vec::new(),
+    }
+}
+
+/// Says which members each variant of an object requires, at the member that tells them apart.
+fn describe_variants(reduced: &mut Map<String, Value>, variants: &[Map<String, Value>]) {
+    let is_tag = |member: &(&String, &Value)| member.1.get("const").is_some();
+    let mut lines = Vec::new();
+    let mut tag = None;
+    for variant in variants {
+        let Some((name, member)) = members(variant).find(is_tag) else {
+            return;
+        };
+        let required = required_names(variant).into_iter();
+        let required: Vec<&str> = required.filter(|required| required != name).collect();
+        let word = member["const"].as_str().unwrap_or_default();
+        lines.push(format!("{word}: {}", required.join(", ")));
+        tag = Some(name.clone());
+    }
+    if let Some(tag) = tag.filter(|_| lines.len() > 1)
+        && let Some(properties) = reduced.get_mut("properties")
+    {
+        properties[tag]["description"] = json!(lines.join("; "));
+    }
+}
+
+/// Returns the names of all levels, each once: a project may have several kinds of trees.
+fn level_names(profiles: &[Profile]) -> Vec<Value> {
+    let mut names: Vec<Value> = Vec::new();
+    for level in profiles.iter().flat_map(|profile| &profile.levels) {
+        let name = json!(level.name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Replaces the argument that names a node by those of the earlier interface.
+pub(super) fn rename_node(schema: &mut Value, shape: SeedArguments, profiles: &[Profile]) {
+    let (own, seed): (&str, &[&str]) = match shape {
+        SeedArguments::Same | SeedArguments::Only => return,
+        SeedArguments::Entity => ("node", &["entity_type", "entity_id"]),
+        SeedArguments::Act => ("node", &["act_id"]),
+        SeedArguments::Scene => ("scene", &["scene_id"]),
+    };
+    let Some(properties) = schema["properties"].as_object_mut() else {
+        return;
+    };
+    let described = properties.remove(own).unwrap_or_default();
+    for name in seed {
+        let argument = match *name {
+            "entity_type" => json!({ "type": "string", "enum": level_names(profiles) }),
+            _ => described.clone(),
+        };
+        properties.insert((*name).to_owned(), argument);
+    }
+    if let Some(required) = schema["required"].as_array_mut()
+        && let Some(at) = required.iter().position(|name| name == own)
+    {
+        required.splice(at..=at, seed.iter().map(|name| json!(name)));
     }
 }
 

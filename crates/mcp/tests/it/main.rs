@@ -1,5 +1,15 @@
-//! The protocol without a project behind it: what arrives is answered whatever the state is in.
+//! The protocol: without a project behind it, and with an agent that works through it alone.
 
+mod agent;
 mod http;
 mod pipe;
 mod unusable;
+mod wire;
+#[path = "../surface/world.rs"]
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "shared with the tests of the surface; a failing test may panic"
+)]
+mod world;

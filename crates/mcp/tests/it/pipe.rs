@@ -82,7 +82,7 @@ async fn a_state_that_cannot_be_used_is_told_with_every_answer() {
     let error = &called["result"]["structuredContent"]["error"];
     assert_eq!(
         (&error["kind"], &error["next_steps"]),
-        (&json!("unavailable"), &json!(["try again"]))
+        (&json!("unavailable"), &json!([{ "do": "try again" }]))
     );
     for (id, method, params) in [
         (2, "resources/list", json!({})),

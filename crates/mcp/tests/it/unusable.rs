@@ -8,12 +8,11 @@ use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::Policy;
 use domain::profile::{self, Profile};
-use mcp::surface::{Surface, Workspace};
+use mcp::surface::{Surface, ToolSelection, Workspace};
 
 /// A project whose state cannot be used.
 struct Unusable {
-    profiles: Vec<Profile>,
-    policy: Policy,
+    profiles: Arc<[Profile]>,
     /// Whether using it is a mistake of ours.
     panics: bool,
     head: AtomicU64,
@@ -67,12 +66,12 @@ impl Workspace for Unusable {
         Ok(self.head.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn profiles(&self) -> &[Profile] {
-        &self.profiles
+    fn profiles(&self) -> Arc<[Profile]> {
+        self.profiles.clone()
     }
 
-    fn policy(&self) -> &Policy {
-        &self.policy
+    fn policy(&self) -> Arc<Policy> {
+        Arc::default()
     }
 
     fn local_person(&self) -> Principal {
@@ -92,13 +91,12 @@ pub(crate) fn surface_with_a_gate() -> (Surface, Arc<Gate>) {
 }
 
 fn offered(panics: bool, gate: Option<Arc<Gate>>) -> Surface {
-    let profiles = vec![profile::built_in_profile("story").expect("the story profile")];
+    let profiles = Arc::new([profile::built_in_profile("story").expect("the story profile")]);
     let workspace = Unusable {
         profiles,
-        policy: Policy::default(),
         panics,
         head: AtomicU64::new(1),
         gate,
     };
-    Surface::new(Arc::new(workspace), None, false).expect("a surface")
+    Surface::new(Arc::new(workspace), ToolSelection::default()).expect("a surface")
 }

@@ -19,7 +19,7 @@ mod world;
 use std::sync::Arc;
 
 use domain::ids::Principal;
-use mcp::surface::{Called, Surface};
+use mcp::surface::{Called, Surface, ToolSelection};
 use serde_json::Value;
 
 use crate::world::World;
@@ -35,7 +35,7 @@ pub(crate) fn agent() -> Principal {
 }
 
 pub(crate) fn surface(world: &Arc<World>) -> Surface {
-    Surface::new(world.clone(), None, false).unwrap()
+    Surface::new(world.clone(), ToolSelection::default()).unwrap()
 }
 
 /// Calls a tool that must succeed, with a result that fits the published schema.
@@ -43,12 +43,8 @@ pub(crate) fn surface(world: &Arc<World>) -> Surface {
 pub(crate) fn done(surface: &Surface, name: &str, arguments: Value) -> Value {
     match surface.call(&agent(), name, &arguments) {
         Called::Done(value) => {
-            let tools = surface.tools();
-            let tool = tools
-                .iter()
-                .find(|tool| tool.name == name.replace('.', "_"));
-            let schema = &tool.unwrap().output_schema;
-            if let Err(error) = jsonschema::validate(schema, &value) {
+            let tool = surface.find_tool(&name.replace('.', "_")).unwrap();
+            if let Err(error) = jsonschema::validate(&tool.output_schema, &value) {
                 panic!("{name}: {error} at {}: {value}", error.instance_path());
             }
             assert_usable_steps(surface, &value["next_steps"]);
@@ -70,24 +66,30 @@ pub(crate) fn failed(surface: &Surface, name: &str, arguments: Value) -> Value {
     }
 }
 
-/// Asserts that a client without a shell can take the steps: none is a command, and those that name
-/// a tool have arguments that fit it.
+/// Asserts that a client without a shell can take the steps: each is a call whose arguments fit its
+/// tool, or an instruction that is not a command.
 #[track_caller]
 pub(crate) fn assert_usable_steps(surface: &Surface, steps: &Value) {
-    let tools = surface.tools();
     for step in steps.as_array().into_iter().flatten() {
-        let step = step.as_str().unwrap();
-        assert!(!step.starts_with("tl "), "{step}");
-        let call = step.split("   #").next().unwrap_or(step);
-        let Some((name, arguments)) = call.split_once(" {") else {
-            continue;
-        };
-        let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
-            continue;
-        };
-        let arguments: Value = serde_json::from_str(&format!("{{{arguments}")).unwrap();
-        if let Err(error) = jsonschema::validate(&tool.input_schema, &arguments) {
-            panic!("{step}: {error}");
+        assert_usable_step(surface, step);
+    }
+}
+
+#[track_caller]
+fn assert_usable_step(surface: &Surface, step: &Value) {
+    if let Some(text) = step["do"].as_str() {
+        assert!(!text.starts_with("tl "), "{step}");
+        if step.get("then").is_some() {
+            assert_usable_step(surface, &step["then"]);
         }
+        return;
+    }
+    let name = step["tool"].as_str().unwrap();
+    let tool = surface.find_tool(name).unwrap();
+    if let Err(error) = jsonschema::validate(&tool.input_schema, &step["arguments"]) {
+        panic!("{step}: {error}");
+    }
+    if name == "call_tool" {
+        assert_usable_step(surface, &step["arguments"]);
     }
 }

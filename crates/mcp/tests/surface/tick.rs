@@ -1,6 +1,6 @@
 //! The loop with control inverted: the host's own model plans and writes, through tools alone.
 
-use mcp::surface::Surface;
+use mcp::surface::{Surface, ToolSelection};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -9,8 +9,11 @@ use crate::{ACT, CHAPTER, agent, done, failed};
 const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
 
 fn offered(world: &std::sync::Arc<World>) -> Surface {
-    let sets = ["core", "story", "tick"].map(str::to_owned);
-    Surface::new(world.clone(), Some(&sets), false).unwrap()
+    let selection = ToolSelection {
+        toolsets: Some(vec!["story".to_owned()]),
+        ..ToolSelection::default()
+    };
+    Surface::new(world.clone(), selection).unwrap()
 }
 
 #[test]

@@ -34,8 +34,8 @@ fn a_feature_from_nothing_to_done() {
     let surface = surface(&world);
     let made = done(
         &surface,
-        "ticket",
-        json!({ "action": "new", "title": "Limits", "type": "feature" }),
+        "ticket_new",
+        json!({ "title": "Limits", "type": "feature" }),
     );
     assert_eq!(
         (&made["id"], &made["file_path"], &made["phase"]),
@@ -54,8 +54,8 @@ fn a_feature_from_nothing_to_done() {
 
     let split = done(
         &surface,
-        "ticket",
-        json!({ "action": "split", "ticket": "001", "titles": ["Count", "Stop"] }),
+        "ticket_split",
+        json!({ "ticket": "001", "titles": ["Count", "Stop"] }),
     );
     let children: Vec<&Value> = split["children"]
         .as_array()
@@ -82,14 +82,13 @@ fn a_feature_from_nothing_to_done() {
     );
     let moved = done(
         &surface,
-        "ticket",
-        json!({ "action": "phase", "ticket": "001a", "phase": "implement" }),
+        "ticket_phase",
+        json!({ "ticket": "001a", "phase": "implement" }),
     );
     assert_eq!(moved["phase"], "implement");
-    let level =
-        json!({ "action": "level", "ticket": "001a", "level": "patch", "reason": "two lines" });
+    let level = json!({ "ticket": "001a", "level": "patch", "reason": "two lines" });
     assert_eq!(
-        done(&surface, "ticket", level)["reasons"],
+        done(&surface, "ticket_level", level)["reasons"],
         json!(["two lines"])
     );
 
@@ -101,13 +100,13 @@ fn a_feature_from_nothing_to_done() {
         "{stands}"
     );
     assert_eq!(aliases(&stands), ["001", "001a", "tdd"]);
-    let list = done(&surface, "scenarios", json!({ "action": "list" }));
+    let list = done(&surface, "ticket_scenarios", json!({}));
     assert_eq!((&list["completed"], &list["total"]), (&json!(0), &json!(2)));
-    done(&surface, "scenarios", json!({ "action": "done" }));
+    done(&surface, "ticket_scenario_done", json!({}));
     let list = done(
         &surface,
-        "scenarios",
-        json!({ "action": "done", "scenario": "blanks too" }),
+        "ticket_scenario_done",
+        json!({ "scenario": "blanks too" }),
     );
     assert_eq!(
         (&list["ticket"], &list["completed"]),
@@ -116,34 +115,30 @@ fn a_feature_from_nothing_to_done() {
 
     let proof = json!({ "action": "add", "node": "001a", "command": ["test", "-s", "src/count"], "inputs": ["src"] });
     assert_eq!(
-        done(&surface, "evidence", proof)["proofs"][0]["standing"],
+        done(&surface, "plan_prove", proof)["proofs"][0]["standing"],
         "open"
     );
     let run = json!({ "action": "run", "node": "001a", "timeout_seconds": 20 });
     assert_eq!(
-        done(&surface, "evidence", run.clone())["proofs"][0]["result"]["exit_code"],
+        done(&surface, "plan_prove", run.clone())["proofs"][0]["result"]["exit_code"],
         1
     );
     let refused = failed(
         &surface,
-        "ticket",
-        json!({ "action": "phase", "ticket": "001a", "phase": "done" }),
+        "ticket_phase",
+        json!({ "ticket": "001a", "phase": "done" }),
     );
     assert_eq!(refused["kind"], "refused");
     world.write("src/count", "lines\n");
-    assert_eq!(done(&surface, "evidence", run)["proved"], true);
+    assert_eq!(done(&surface, "plan_prove", run)["proved"], true);
     let finished = done(
         &surface,
-        "ticket",
-        json!({ "action": "phase", "ticket": "001a", "phase": "done" }),
+        "ticket_phase",
+        json!({ "ticket": "001a", "phase": "done" }),
     );
     assert_eq!(finished["progress"], "complete");
     assert_eq!(
-        done(
-            &surface,
-            "evidence",
-            json!({ "action": "show", "node": "001a" })
-        )["proved"],
+        done(&surface, "plan_evidence", json!({ "node": "001a" }))["proved"],
         true
     );
 
@@ -173,11 +168,7 @@ fn a_feature_from_nothing_to_done() {
 fn what_one_session_holds_another_does_not_get() {
     let world = World::tickets();
     let surface = surface(&world);
-    done(
-        &surface,
-        "ticket",
-        json!({ "action": "new", "title": "Limits" }),
-    );
+    done(&surface, "ticket_new", json!({ "title": "Limits" }));
     let claim = done(&surface, "claim", json!({ "node": "001" }));
     assert_eq!(
         (&claim["node"], &claim["session"]),
@@ -231,11 +222,7 @@ fn what_one_session_holds_another_does_not_get() {
 fn what_is_wrong_is_said_with_what_is_allowed() {
     let world = World::tickets();
     let surface = surface(&world);
-    done(
-        &surface,
-        "ticket",
-        json!({ "action": "new", "title": "Limits" }),
-    );
+    done(&surface, "ticket_new", json!({ "title": "Limits" }));
     let cases = [
         ("focus", json!({}), "missing field `action`"),
         (
@@ -255,53 +242,41 @@ fn what_is_wrong_is_said_with_what_is_allowed() {
         ),
         ("focus", json!({ "action": "exit" }), "nothing to leave"),
         ("focus", json!({ "action": "switch", "node": "002" }), "002"),
+        ("ticket_new", json!({}), "missing field `title`"),
+        ("ticket_new", json!({ "title": " " }), "needs a title"),
         (
-            "ticket",
-            json!({ "action": "new" }),
-            "missing field `title`",
-        ),
-        (
-            "ticket",
-            json!({ "action": "new", "title": " " }),
-            "needs a title",
-        ),
-        (
-            "ticket",
-            json!({ "action": "split", "ticket": "001", "titles": [] }),
+            "ticket_split",
+            json!({ "ticket": "001", "titles": [] }),
             "titles of its parts",
         ),
         (
-            "ticket",
-            json!({ "action": "phase", "ticket": "001", "phase": "implemnt" }),
+            "ticket_phase",
+            json!({ "ticket": "001", "phase": "implemnt" }),
             "did you mean `implement`?",
         ),
         (
-            "ticket",
-            json!({ "action": "level", "ticket": "001", "level": "epic" }),
+            "ticket_level",
+            json!({ "ticket": "001", "level": "epic" }),
             "`feature`",
         ),
+        ("ticket_scenarios", json!({}), "works on no ticket"),
         (
-            "scenarios",
-            json!({ "action": "list" }),
-            "works on no ticket",
-        ),
-        (
-            "scenarios",
-            json!({ "action": "done", "scenario": "001" }),
+            "ticket_scenario_done",
+            json!({ "scenario": "001" }),
             "is a ticket, not a scenario",
         ),
         (
-            "evidence",
+            "plan_prove",
             json!({ "action": "add", "node": "001" }),
             "expected one of `command`",
         ),
         (
-            "evidence",
+            "plan_prove",
             json!({ "action": "add", "node": "001", "file": "../x" }),
             "outside the project",
         ),
         (
-            "evidence",
+            "plan_prove",
             json!({ "action": "run", "node": "001" }),
             "nothing is declared",
         ),
@@ -319,71 +294,10 @@ fn what_is_wrong_is_said_with_what_is_allowed() {
 }
 
 #[test]
-fn the_set_is_offered_where_work_goes_through_phases() {
-    let names = |surface: &Surface| {
-        surface
-            .tools()
-            .iter()
-            .map(|tool| tool.name)
-            .collect::<Vec<_>>()
-    };
-    let ours = [
-        "focus",
-        "ticket",
-        "scenarios",
-        "claim",
-        "release",
-        "overlap",
-        "evidence",
-    ];
-    let tickets = World::tickets();
-    let offered = names(&surface(&tickets));
-    assert_eq!(
-        offered,
-        ["where", "next", "brief", "why", "wait"]
-            .into_iter()
-            .chain(ours)
-            .collect::<Vec<_>>()
-    );
-    assert!(
-        !names(&surface(&World::story()))
-            .iter()
-            .any(|name| ours.contains(name))
-    );
-    let chosen = Surface::new(World::story(), Some(&["tickets".to_owned()]), false).unwrap();
-    assert_eq!(names(&chosen), ours, "who names it gets it");
-    let reading = Surface::new(tickets, None, true).unwrap();
-    assert_eq!(
-        names(&reading),
-        ["where", "next", "brief", "why", "wait", "overlap"]
-    );
-}
-
-#[test]
-fn every_definition_is_known() {
-    let chosen = Surface::new(World::tickets(), Some(&["tickets".to_owned()]), false).unwrap();
-    let tools: Vec<Value> = chosen
-        .tools()
-        .iter()
-        .map(|tool| crate::lists::listed(tool, true))
-        .collect();
-    assert!(
-        json!(tools).to_string().len() < 7_000,
-        "{} bytes",
-        json!(tools).to_string().len()
-    );
-    insta::assert_snapshot!(serde_json::to_string_pretty(&tools).unwrap());
-}
-
-#[test]
 fn what_was_entered_is_read_by_whoever_entered_it() {
     let world = World::tickets();
     let surface = surface(&world);
-    done(
-        &surface,
-        "ticket",
-        json!({ "action": "new", "title": "Limits" }),
-    );
+    done(&surface, "ticket_new", json!({ "title": "Limits" }));
     done(
         &surface,
         "focus",
@@ -416,23 +330,15 @@ fn one_of_two_tickets_with_the_same_id_is_renumbered() {
     let claim = failed(&surface, "claim", json!({ "node": "001" }));
     assert_eq!(
         claim["next_steps"][0],
-        r#"ticket {"action":"renumber","ticket":"001"}"#
-    );
-    let done = done(
-        &surface,
-        "ticket",
-        json!({ "action": "renumber", "ticket": "001~2" }),
-    );
-    assert_eq!(
-        done,
         json!({
-            "id": "002",
-            "was": "001~2",
-            "moved_files": [{
-                "was": "tickets/001-sync/ticket.md",
-                "path": "tickets/002-sync/ticket.md",
-            }],
-            "changed_files": [],
+            "tool": "call_tool",
+            "arguments": { "tool": "plan_renumber", "arguments": { "node": "001" } },
         })
     );
+    let done = done(&surface, "plan_renumber", json!({ "node": "001~2" }));
+    assert_eq!(
+        (&done["id"], &done["was"]),
+        (&json!("002"), &json!("001~2"))
+    );
+    assert_eq!(done["moved_files"][0]["path"], "tickets/002-sync/ticket.md");
 }

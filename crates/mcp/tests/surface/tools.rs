@@ -172,8 +172,8 @@ fn where_people_approve_an_agent_waits() {
     let world = World::where_people_approve();
     let surface = surface(&world);
     world.write(ACT, ACT_TEXT);
-    let act = json!({ "entity_type": "act", "entity_id": "act-1" });
-    let waiting = done(&surface, "approve_entity", act.clone());
+    let act = json!({ "node": "act-1" });
+    let waiting = done(&surface, "plan_approve", act.clone());
     assert_eq!(
         (&waiting["success"], &waiting["waiting_for"]),
         (&json!(false), &json!("a person")),
@@ -186,7 +186,7 @@ fn where_people_approve_an_agent_waits() {
     let person = domain::ids::Principal::Human("mara".to_owned());
     let ask = || {
         surface
-            .approval_question(&person, "approve_entity", &act)
+            .approval_question(&person, "plan_approve", &act)
             .unwrap()
     };
     let question = ask().expect("there is something to ask");
@@ -302,7 +302,10 @@ fn any_value() -> impl Strategy<Value = Value> {
 fn no_arguments_break_anything() {
     let world = World::story();
     let surface = surface(&world);
-    let names: Vec<&str> = surface.tools().iter().map(|tool| tool.name).collect();
+    // Every tool, also those that are not listed.
+    let profiles = mcp::surface::Workspace::profiles(&*world);
+    let catalogue = mcp::surface::Catalogue::of(&profiles).unwrap();
+    let names: Vec<&str> = catalogue.tools.iter().map(|tool| tool.name).collect();
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(1_000));
     runner
         .run(&(0..names.len(), any_value()), |(tool, arguments)| {

@@ -1,65 +1,8 @@
-//! The tools of the trail: offered where one is kept, and the names and words of the design.
+//! The tools of the trail, by the names and words of the design.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{World, done, failed, surface};
-
-const NAMES: [&str; 13] = [
-    "declare_intent",
-    "map_context",
-    "compact_session",
-    "scan_hierarchy",
-    "think_back",
-    "check_drift",
-    "self_rate",
-    "save_anchor",
-    "save_mem",
-    "recall_mems",
-    "list_shelves",
-    "hierarchy_prune",
-    "hierarchy_migrate",
-];
-
-#[test]
-fn they_are_offered_only_where_a_trail_is_kept() {
-    let names = |world| -> Vec<&'static str> {
-        surface(&world)
-            .tools()
-            .iter()
-            .map(|tool| tool.name)
-            .collect()
-    };
-    assert_eq!(names(World::with_trail())[15..], NAMES);
-    assert!(
-        names(World::story())
-            .iter()
-            .all(|name| !NAMES.contains(name))
-    );
-    assert!(
-        surface(&World::with_trail())
-            .instructions()
-            .contains("map_context")
-    );
-    assert!(
-        !surface(&World::story())
-            .instructions()
-            .contains("map_context")
-    );
-    let tools: Vec<Value> = surface(&World::with_trail())
-        .tools()
-        .iter()
-        .skip(15)
-        .map(|tool| {
-            json!([
-                tool.name,
-                tool.description,
-                tool.input_schema,
-                tool.hints.annotations()
-            ])
-        })
-        .collect();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&tools).unwrap());
-}
 
 #[test]
 fn a_session_through_tools_alone() {

@@ -17,8 +17,8 @@ use store::{DiskFiles, EngineSettings, KnownStores, Layout, ProcessRunner, Syste
 pub(crate) struct World {
     folder: tempfile::TempDir,
     store: Mutex<Box<dyn Store>>,
-    profiles: Vec<Profile>,
-    policy: Policy,
+    profiles: Mutex<Arc<[Profile]>>,
+    policy: Arc<Policy>,
 }
 
 impl World {
@@ -47,6 +47,11 @@ impl World {
         Self::of(policy, &["story"])
     }
 
+    /// A project with these profiles.
+    pub(crate) fn with_profiles(profiles: &[&str]) -> Arc<Self> {
+        Self::of(Policy::default(), profiles)
+    }
+
     fn of(policy: Policy, profiles: &[&str]) -> Arc<Self> {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path(), &Settings::default());
@@ -62,16 +67,17 @@ impl World {
             SystemClock.now(),
         )
         .unwrap();
-        let profiles = profiles
-            .iter()
-            .map(|name| built_in_profile(name).unwrap())
-            .collect();
         Arc::new(Self {
             folder,
             store: Mutex::new(store),
-            profiles,
-            policy,
+            profiles: Mutex::new(load_profiles(profiles)),
+            policy: Arc::new(policy),
         })
+    }
+
+    /// Enables other profiles, as another settings file does.
+    pub(crate) fn enable(&self, profiles: &[&str]) {
+        *self.profiles.lock().unwrap() = load_profiles(profiles);
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -85,6 +91,42 @@ impl World {
     }
 }
 
+fn load_profiles(names: &[&str]) -> Arc<[Profile]> {
+    names
+        .iter()
+        .map(|name| built_in_profile(name).unwrap())
+        .collect()
+}
+
+impl World {
+    fn run_as(
+        &self,
+        channel: Channel,
+        actor: &Principal,
+        session: Option<&str>,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let store = self.store.lock().unwrap();
+        let files = DiskFiles::open(self.folder.path()).unwrap();
+        let (clock, commands) = (SystemClock, ProcessRunner::new(self.folder.path()));
+        let profiles = self.profiles();
+        let ctx = Context::new(
+            &**store,
+            &files,
+            &clock,
+            &profiles,
+            &self.policy,
+            actor.clone(),
+            channel,
+        );
+        let mut ctx = ctx.with_commands(&commands);
+        if let Some(session) = session {
+            session.clone_into(&mut ctx.session);
+        }
+        use_case(&ctx)
+    }
+}
+
 impl Workspace for World {
     fn run(
         &self,
@@ -92,19 +134,17 @@ impl Workspace for World {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let store = self.store.lock().unwrap();
-        let files = DiskFiles::open(self.folder.path()).unwrap();
-        let (clock, commands) = (SystemClock, ProcessRunner::new(self.folder.path()));
-        let ctx = Context::new(
-            &**store,
-            &files,
-            &clock,
-            &self.profiles,
-            &self.policy,
-            actor.clone(),
-            channel,
-        );
-        use_case(&ctx.with_commands(&commands))
+        self.run_as(channel, actor, None, use_case)
+    }
+
+    fn run_in_session(
+        &self,
+        channel: Channel,
+        actor: &Principal,
+        session: &str,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.run_as(channel, actor, Some(session), use_case)
     }
 
     fn head(&self) -> Result<u64, Failure> {
@@ -117,12 +157,12 @@ impl Workspace for World {
             .0)
     }
 
-    fn profiles(&self) -> &[Profile] {
-        &self.profiles
+    fn profiles(&self) -> Arc<[Profile]> {
+        self.profiles.lock().unwrap().clone()
     }
 
-    fn policy(&self) -> &Policy {
-        &self.policy
+    fn policy(&self) -> Arc<Policy> {
+        self.policy.clone()
     }
 
     fn local_person(&self) -> Principal {

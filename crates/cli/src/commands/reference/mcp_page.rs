@@ -1,41 +1,33 @@
 //! Reference page of MCP tools, resources and prompts.
 
 use application::Failure;
-use domain::profile::built_in_profile;
+use domain::profile::{Profile, built_in_profile};
 use mcp::surface::{Catalogue, Offered, Toolset};
 use serde_json::Value;
 
 use super::GENERATED_NOTE;
 
-/// Renders the page for a story project with trail and plan documents, and the additional ticket
-/// tools.
+/// Renders the page for a project with every built-in profile.
 pub(super) fn render_mcp_page() -> Result<String, Failure> {
-    let of = |profiles: &[&str]| {
-        Catalogue::of(
-            &profiles
-                .iter()
-                .filter_map(|name| built_in_profile(name))
-                .collect::<Vec<_>>(),
-        )
-    };
-    // Two catalogues, because tool descriptions name the levels of the profiles: with `tickets` in
-    // the first one, the story's tools would read differently.
-    let (catalogue, tickets) = (of(&["story", "trail", "milestones"])?, of(&["tickets"])?);
+    let profiles = ["story", "tickets", "trail", "milestones"];
+    let profiles: Vec<Profile> = profiles
+        .iter()
+        .filter_map(|name| built_in_profile(name))
+        .collect();
+    let catalogue = Catalogue::of(&profiles)?;
+    let words = Toolset::ALL.map(Toolset::word).join("`, `");
     let mut page = format!(
         "{GENERATED_NOTE}# MCP: tools, resources, prompts\n\n\
-         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled, `plans` \
-         with the profile `milestones`, `tickets` where a profile has work phases, `tick` only where `--toolsets` names it. `--toolsets core,story` chooses sets, \
-         `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
-         `/mcp/core/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
-         that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
+         What `tl mcp` (stdio) and `tl team serve` (HTTP) offer on a project with every built-in profile. The default list has the tools \
+         marked **listed** of the sets the project has a use for; `more_tools` describes all others and `call_tool` calls them. \
+         `--toolsets plan,ticket` lists whole sets and only these (`{words}`; the core is always there), `--read-only` leaves out \
+         what changes anything, `--names seed` lists the earlier names, which are always accepted; over HTTP the paths `/mcp/plan,ticket`, `/mcp/readonly` and \
+         `/mcp/ticket/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
+         that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`; a next step is \
+         `{{\"tool\", \"arguments\", \"why\"?}}`, or `{{\"do\"}}` where no tool does it.\n\n## Tools\n"
     );
-    let of_tickets = |tool: &&Offered| tool.set == Toolset::Tickets;
-    let (rest, more) = (
-        catalogue.tools.iter().filter(|tool| !of_tickets(tool)),
-        tickets.tools.iter().filter(of_tickets),
-    );
-    rest.chain(more)
-        .for_each(|tool| page.push_str(&render_tool_section(tool)));
+    let tools = catalogue.tools.iter();
+    tools.for_each(|tool| page.push_str(&render_tool_section(tool)));
     page.push_str("\n## Resources\n\n| URI | is |\n| --- | --- |\n| `plan://briefing` | where the work stands |\n");
     for template in &catalogue.templates {
         page.push_str(&format!(
@@ -77,11 +69,13 @@ fn render_tool_section(tool: &Offered) -> String {
         (false, false) => "changes",
     };
     let mut text = format!(
-        "\n### {}\n\n{} *{}; set {}.*\n",
+        "\n### {}\n\n{} *{kind}; set {}{}{}.*\n",
         tool.name,
         tool.description,
-        kind,
-        tool.set.word()
+        tool.set.word(),
+        if tool.is_listed { "; **listed**" } else { "" },
+        tool.seed_name
+            .map_or_else(String::new, |name| format!("; earlier `{name}`"))
     );
     let required: Vec<&str> = tool.input_schema["required"]
         .as_array()

@@ -1,4 +1,4 @@
-//! The tool `brief`.
+//! The tool `work_brief`.
 
 use application::brief::compose_briefing;
 use application::{Context, Failure};

@@ -1,49 +1,124 @@
-//! Core tools: position, next work, explanations; offered on every project.
+//! Core tools: position, next work, claims, history, and the way to all other tools; offered on
+//! every project.
 
 mod brief;
+mod decisions;
+mod gates;
+mod log;
 mod next;
+mod release;
 mod search;
-mod wait;
+mod submit;
+mod undo;
 mod where_tool;
 
-use application::explain::explain_status;
+use application::check_state::check_state;
+use application::claim_node::claim_node;
+use application::list_overlap::list_overlap;
 
-use crate::tools::arguments::NodeOnly;
-use crate::tools::{Hints, Tool};
+use crate::tools::arguments::{AnyObject, NodeOnly, Nothing};
+use crate::tools::{Hints, SeedArguments, Tool, more_tools};
 
 /// The tools of this set, in listing order.
 pub(super) fn list_tools() -> Vec<Tool> {
     vec![
+        Hints::READS
+            .define_tool(
+                "work_where",
+                "Use first, and whenever you have lost the thread: status, what needs someone, the next or first step.",
+                where_tool::run,
+            )
+            .seed("where", SeedArguments::Same)
+            .listed(),
+        Hints::READS
+            .define_tool(
+                "work_next",
+                "Use to choose work: what is approved, unfinished and waits for nothing, with the call that goes on.",
+                next::run,
+            )
+            .seed("next", SeedArguments::Same)
+            .listed(),
+        Hints::READS
+            .define_tool(
+                "work_brief",
+                "Use after losing context: one short text about where the work stands.",
+                brief::run,
+            )
+            .seed("brief", SeedArguments::Same),
+        Hints::READS
+            .define_tool(
+                "work_search",
+                "Use to find where something is said: plans, prose, comments, notes, memory, the log; ranked, with file, line and snippet.",
+                search::run,
+            )
+            .seed("search", SeedArguments::Same)
+            .listed(),
+        // Claiming again extends the lease, so the tool is idempotent for its caller.
+        Hints::CHANGES
+            .define_tool(
+                "work_claim",
+                "Use before work that others might take too: the node and all below it is yours for a while; claiming again makes it longer.",
+                |ctx, node: NodeOnly| claim_node(ctx, &node.words()),
+            )
+            .seed("claim", SeedArguments::Same),
+        Hints::CHANGES
+            .define_tool(
+                "work_release",
+                "Use when you stop working on what you claimed, so that others can take it.",
+                release::run,
+            )
+            .seed("release", SeedArguments::Same),
+        Hints::READS
+            .define_tool(
+                "work_overlap",
+                "Use before a merge, or when others work in parallel: live sessions, open branches, plans that would conflict.",
+                |ctx, Nothing {}| list_overlap(ctx),
+            )
+            .seed("overlap", SeedArguments::Same),
         Hints::READS.define_tool(
-            "where",
-            "Use first, and whenever you have lost the thread: what has which status, what needs someone, what to do about it.",
-            where_tool::run,
+            "work_gates",
+            "Use when a gate blocks: what each gate asks, how to pass it, and what would block you now.",
+            gates::run,
         ),
         Hints::READS.define_tool(
-            "next",
-            "Use to choose work: approved plans that are not finished and wait for nothing, each with the command that goes on.",
-            next::run,
+            "work_log",
+            "Use to see what happened: operations with author and time, of one node or all, newest first.",
+            log::run,
+        ),
+        Hints::REVERTS.define_tool(
+            "work_undo",
+            "Use to take back an operation of the log, or everything after one; without either the newest decision. What others changed since is kept.",
+            undo::run,
         ),
         Hints::READS.define_tool(
-            "brief",
-            "Use at the start of a session or after losing context: one short text about where the plans stand.",
-            brief::run,
+            "work_check",
+            "Use when something looks wrong: what does not fit between plans, files and records, each with next steps.",
+            |ctx, Nothing {}| AnyObject::new(&check_state(ctx)?),
         ),
         Hints::READS.define_tool(
-            "search",
-            "Use to find where something is said: plans, prose, comments, notes, memory, the log; ranked, with file, line and snippet.",
-            search::run,
+            "work_decisions",
+            "Use to see which decisions are in force, and whose.",
+            decisions::run,
         ),
-        // No level: an ambiguous alias is refused with the paths to choose from.
-        Hints::READS.define_tool(
-            "why",
-            "Use when a plan is stale, invalid or a draft: the chain of causes, the change it began with, next steps.",
-            |ctx, NodeOnly { node }| explain_status(ctx, &[node]),
+        Hints::CHANGES.define_tool(
+            "work_submit",
+            "Use on a state that several working copies share: makes your texts the team's.",
+            submit::run,
         ),
-        Hints::READS.define_tool(
-            "wait",
-            "After asking a person: returns when the plan is approved, changed, commented on, its review decided, or time is up.",
-            wait::run,
-        ),
+        Hints::READS
+            .define_tool(
+                more_tools::NAME,
+                "Use when no listed tool fits: names all further tools, or describes those of one `set` or one `tool`.",
+                more_tools::describe_without_project,
+            )
+            .listed(),
+        // Whatever the called tool does: clients ask before the worst of it.
+        Hints::RUNS
+            .define_tool(
+                more_tools::CALL,
+                "Calls a tool that more_tools described.",
+                more_tools::call_without_project,
+            )
+            .listed(),
     ]
 }

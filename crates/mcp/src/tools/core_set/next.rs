@@ -1,6 +1,8 @@
-//! The tool `next`.
+//! The tool `work_next`.
 
+use application::first_steps::list_first_steps;
 use application::next_work::{NextWork, list_next_work};
+use application::project_status::load_project_status;
 use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,9 @@ pub(crate) struct LimitedWork {
     #[serde(flatten)]
     work: NextWork,
     more: usize,
+    // Where nothing is ready: what would make something ready.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    next_steps: Vec<String>,
 }
 
 pub(super) fn run(
@@ -34,5 +39,25 @@ pub(super) fn run(
     // The use case returns all of it; a model gets a part, and the number of the rest.
     let more = work.ready.len().saturating_sub(limit);
     work.ready.truncate(limit);
-    Ok(LimitedWork { work, more })
+    let next_steps = match work.ready.is_empty() {
+        true => steps_without_work(ctx)?,
+        false => Vec::new(),
+    };
+    Ok(LimitedWork {
+        work,
+        more,
+        next_steps,
+    })
+}
+
+/// Maximum number of decisions named where nothing is ready.
+const MAX_DECISIONS: usize = 3;
+
+/// Returns the first steps of the project, and the decisions that work waits for.
+fn steps_without_work(ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
+    let status = load_project_status(ctx)?;
+    let mut steps = list_first_steps(ctx, &status)?;
+    let waiting = status.attention.into_iter().take(MAX_DECISIONS);
+    steps.extend(waiting.map(|one| one.next_step));
+    Ok(steps)
 }

@@ -1,4 +1,4 @@
-//! The tool `search`.
+//! The tool `work_search`.
 
 use application::search::{SearchOutcome, SearchRequest, search_project};
 use application::{Context, Failure};

@@ -1,78 +1,167 @@
-//! Tools for plans in files: states, trees, approvals and versions.
+//! The tick loop with control inverted: the host's model plans and writes, these tools give the
+//! prompts and validate the results.
 
-pub(in crate::tools) mod approve_entity;
-mod cascade_invalidate;
-mod get_backup_diff;
-mod get_hierarchy_tree;
-mod restore_backup;
-pub(in crate::tools) mod update_entity_state;
+mod edit_memory;
+mod generation_submit;
+mod scene_status;
+mod search_memory;
+mod show_memory;
+mod start_generation;
+mod tick_begin;
+mod tick_submit;
 
-use application::children_status::children_status;
-use application::create_backup::create_backup;
-use application::list_versions::list_versions;
-use application::show_node::show_node;
+use application::Context;
+use application::generation::advance::next_step;
+use application::generation::start_generation::{cancel_generation, resume_generation};
+use application::memory::edit_memory::forget_entry;
+use application::novel::compile_novel::compile_novel;
+use application::novel::novel_stats::novel_stats;
+use application::show_ticks::show_ticks;
+use application::tick::run_tick::retry_tick;
+use application::tick::skip_tick::skip_tick;
+use domain::ids::Principal;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use crate::tools::arguments::EntityOnly;
-use crate::tools::{Hints, Tool};
+use crate::tools::arguments::{AnyObject, Nothing, node_words};
+use crate::tools::{Hints, SeedArguments, Tool};
 
 /// The tools of this set, in listing order.
 pub(super) fn list_tools() -> Vec<Tool> {
     vec![
+        // It resumes an interrupted plan, which is then done.
+        Hints::GOES_ON
+            .define_tool(
+                "story_tick_begin",
+                "Use to plan the story's next step yourself: returns the prompt, the schema of the plan and a nonce. Answer with story_tick_submit.",
+                tick_begin::run,
+            )
+            .seed("tick_begin", SeedArguments::Same),
+        Hints::GOES_ON
+            .define_tool(
+                "story_tick_submit",
+                "Use to answer story_tick_begin: the plan is checked, kept and run. A plan that cannot be run comes back with every reason; fix it and submit again.",
+                tick_submit::run,
+            )
+            .seed("tick_submit", SeedArguments::Same),
         Hints::READS.define_tool(
-            "get_entity_state",
-            "Use before you rely on a plan: status, version, parent, children, file.",
-            |ctx, entity: EntityOnly| show_node(ctx, &entity.words()),
+            "story_ticks",
+            "Use to see the last ticks and what came of them.",
+            |ctx, Nothing {}| AnyObject::new(&show_ticks(ctx, 10)?),
         ),
-        Hints::CHANGES.define_tool(
-            "update_entity_state",
-            "Use to approve or reject exactly the version you know; another is refused. Other statuses follow from the files.",
-            update_entity_state::run,
+        Hints::GOES_ON.define_tool(
+            "story_tick_retry",
+            "Use to run a failed tick again from the action that failed.",
+            |ctx, TickOnly { tick }| AnyObject::new(&retry_tick(ctx, tick, None)?),
         ),
-        Hints::READS.define_tool(
-            "get_hierarchy_tree",
-            "Use to see how plans hang together, below one or all. Cut at depth and limit; ask for a part next.",
-            get_hierarchy_tree::run,
-        ),
-        // Approvals below are revoked; clients should ask first.
         Hints::DESTROYS.define_tool(
-            "cascade_invalidate",
-            "Use when what is below a plan must be checked against it again: it becomes stale, your reason on record; the plan stays.",
-            cascade_invalidate::run,
+            "story_tick_skip",
+            "Use to give up a failed tick; what it did is kept.",
+            |ctx, TickOnly { tick }| AnyObject::new(&skip_tick(ctx, tick, None)?),
         ),
-        // Counts besides the list, because models miscount.
-        Hints::READS.define_tool(
-            "get_children_status",
-            "Use to see which children of a plan are drafts, approved or stale, with counts.",
-            |ctx, entity: EntityOnly| children_status(ctx, &entity.words()),
-        ),
-        Hints::CHANGES.define_tool(
-            "approve_entity",
-            "Use when the person agreed to exactly this text. Where only people approve it asks or waits for them; then use wait.",
-            approve_entity::run,
-        ),
-        // No version argument: a backup is always of the current text, and older versions are in the
-        // store.
-        Hints::CHANGES.define_tool(
-            "create_backup",
-            "Use before a large rewrite: a readable copy in backups/. Every version is kept in any case.",
-            |ctx, entity: EntityOnly| create_backup(ctx, &entity.words()),
-        ),
-        // All versions, not only copies in `backups/`: each can be restored.
-        Hints::READS.define_tool(
-            "list_backups",
-            "Use to find an earlier text of a plan: every version with time, hash and copies.",
-            |ctx, entity: EntityOnly| list_versions(ctx, &entity.words()),
-        ),
-        // Overwrites a file that people own, even though its text is kept.
+        Hints::CHANGES
+            .define_tool(
+                "story_scene_begin",
+                "Use to write a scene from its approved blueprint yourself: returns the prompt of the first step and a nonce. Answer with story_scene_submit. Without a scene: the next one.",
+                start_generation::run,
+            )
+            .seed("start_generation", SeedArguments::Scene),
+        Hints::GOES_ON
+            .define_tool(
+                "story_scene_submit",
+                "Use to answer a step of a scene: prose as `text`, a verdict as `verdict`. Returns the next step, or how the scene ended.",
+                generation_submit::run,
+            )
+            .seed("generation_submit", SeedArguments::Scene),
+        Hints::READS
+            .define_tool(
+                "story_scene_status",
+                "Use to see how a scene that is being written stands: its step, what was found, whether its blueprint changed.",
+                scene_status::run,
+            )
+            .seed("get_generation_status", SeedArguments::Scene),
+        Hints::CHANGES
+            .define_tool(
+                "story_scene_resume",
+                "Use to go on with a scene that stopped: returns the step it is at. A scene that is held is kept as it is.",
+                |ctx, SceneOnly { scene }| {
+                    // The resolved path of the scene goes on, so that both calls mean the same one.
+                    let resumed = resume_generation(ctx, &node_words(&scene))?;
+                    next_step(ctx, &[resumed.scene])
+                },
+            )
+            .seed("resume_generation", SeedArguments::Scene),
         Hints::DESTROYS.define_tool(
-            "restore_backup",
-            "Use to put an earlier text back into the plan's file; what is there now is kept.",
-            restore_backup::run,
+            "story_scene_cancel",
+            "Use to give up writing a scene; the written text is kept.",
+            |ctx, SceneOnly { scene }| {
+                AnyObject::new(&cancel_generation(ctx, &node_words(&scene))?)
+            },
         ),
         Hints::READS.define_tool(
-            "get_backup_diff",
-            "Use to see what changed in a plan since a version, or since its approval.",
-            get_backup_diff::run,
+            "story_memory",
+            "Use to see what the story knows: all entries, one kind, or one entry.",
+            show_memory::run,
+        ),
+        Hints::READS
+            .define_tool(
+                "story_memory_search",
+                "Use to find what the story knows about something: entries that fit these words best.",
+                search_memory::run,
+            )
+            .seed("memory_search", SeedArguments::Same),
+        // A new entry of the same fields is a second one.
+        Hints::GOES_ON.define_tool(
+            "story_memory_edit",
+            "Use to set fields of an entry of the story's memory, or to make one of a kind.",
+            edit_memory::run,
+        ),
+        Hints::DESTROYS.define_tool(
+            "story_memory_forget",
+            "Use to remove an entry of the story's memory.",
+            |ctx, EntryOnly { entry }| AnyObject::new(&forget_entry(ctx, &entry)?),
+        ),
+        Hints::READS.define_tool(
+            "story_stats",
+            "Use to see how far the book is: words, scenes, what is open.",
+            |ctx, Nothing {}| AnyObject::new(&novel_stats(ctx)?),
+        ),
+        Hints::READS.define_tool(
+            "story_compile",
+            "Use to see what the compiled book has: chapters, words, scenes that are missing or no longer follow from their plan.",
+            |ctx, Nothing {}| AnyObject::new(&compile_novel(ctx)?.view),
         ),
     ]
+}
+
+/// Returns the author recorded for the output of a host's model.
+fn signature(ctx: &Context<'_>) -> String {
+    match &ctx.actor {
+        Principal::Agent { host, .. } => format!("host/{host}"),
+        other => other.to_string(),
+    }
+}
+
+/// A scene only.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SceneOnly {
+    /// alias or path
+    scene: String,
+}
+
+/// A tick only.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TickOnly {
+    /// its number
+    tick: u64,
+}
+
+/// An entry of the memory only.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EntryOnly {
+    /// id or name
+    entry: String,
 }

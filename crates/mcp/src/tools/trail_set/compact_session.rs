@@ -1,4 +1,4 @@
-//! The tool `compact_session`.
+//! The tool `trail_compact`.
 
 use application::sessions::compact_session::{CompactOutcome, CompactRequest, compact_session};
 use application::{Context, Failure};

@@ -1,4 +1,4 @@
-//! The tool `declare_intent`.
+//! The tool `trail_intent`.
 
 use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
 use application::{Context, Failure};

@@ -1,4 +1,4 @@
-//! The tool `map_context`.
+//! The tool `trail_map`.
 
 use application::sessions::declare_intent::PlaceOutcome;
 use application::sessions::map_context::{MapRequest, map_context};

@@ -1,4 +1,4 @@
-//! The tool `self_rate`.
+//! The tool `trail_rate`.
 
 use application::sessions::self_rate::{RateOutcome, RateRequest, self_rate};
 use application::{Context, Failure};

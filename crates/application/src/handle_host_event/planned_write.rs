@@ -1,0 +1,78 @@
+//! Evaluates the gates for a write of a plan that Throughline itself carries out, as for an agent's
+//! edit of the file: for the tick loop, and for clients without access to the files.
+
+use domain::gates::{Event, FiredGate, GateVerdict, IntendedChange, ParentPlan, PlanStep};
+use domain::host_event::FileEffect;
+use domain::ports::{FileStatResult, Snapshot, Transaction};
+use domain::profile::PlanPlace;
+
+use super::gather::{evaluate_with_overrides, override_key};
+use super::plans::find_recorded;
+use crate::claim_node;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// A write of a plan. The writer has read the text it replaces.
+pub(crate) struct PlannedWrite<'w> {
+    pub(crate) file: &'w str,
+    pub(crate) place: &'w PlanPlace<'w>,
+    pub(crate) effect: &'w FileEffect,
+}
+
+/// Evaluates every gate about a write, with the overrides that people granted.
+pub(crate) fn evaluate_write(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    write: &PlannedWrite<'_>,
+) -> Result<GateVerdict, Failure> {
+    let found = find_recorded(state, write.place)?;
+    // A new file has no claim of its own yet; the session that holds its parent decides.
+    let above = found.node.as_ref().or(found.parent.as_ref());
+    let holder = above
+        .map(|node| claim_node::find_holder(ctx, state, node))
+        .transpose()?
+        .flatten()
+        .map(|held| held.describe_holder());
+    let size = match ctx.files.stat_file(write.file) {
+        FileStatResult::Present(stamp) => Some(stamp.size),
+        FileStatResult::Missing => None,
+        FileStatResult::Refused(why) | FileStatResult::Unavailable(why) => {
+            return Err(Failure::unavailable(format!("`{}`: {why}", write.file)));
+        }
+    };
+    let step = PlanStep {
+        doing: IntendedChange::Changing(write.effect),
+        place: write.place,
+        file: write.file,
+        node: found.node.as_ref(),
+        parent: ParentPlan::from_recorded(found.parent.as_ref(), write.place),
+        size,
+        read: found
+            .node
+            .as_ref()
+            .and_then(|node| node.content.version_hash()),
+        session_is_known: true,
+        claimed_by: holder.as_deref(),
+    };
+    evaluate_with_overrides(
+        ctx,
+        state,
+        &Event {
+            profiles: ctx.profiles,
+            plans: &[step],
+            ..Event::default()
+        },
+    )
+}
+
+/// Uses up the overrides that let a write pass: each counts once.
+pub(crate) fn use_up_overrides(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    used: &[FiredGate],
+) -> Result<(), Failure> {
+    for fired in used {
+        tx.save_note(&override_key(fired), None, ctx.clock.now())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! Next step of a message: a command of ours, or an instruction.
+//!
+//! A command line is its stored form, because most readers have a shell. Edges whose readers have
+//! none render the parsed step: an MCP client gets a tool with arguments, a browser a link.
+
+use crate::shell_line::ShellLine;
+
+/// A step that a message suggests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NextStep {
+    /// `tl` with these arguments.
+    Command {
+        arguments: Vec<String>,
+        /// The comment behind it.
+        comment: Option<String>,
+    },
+    /// Anything else, for the reader to understand.
+    Instruction(String),
+}
+
+impl NextStep {
+    /// Returns the plan that a command shows or decides about: a page about it leads on.
+    #[must_use]
+    pub fn concerned_node(&self) -> Option<&str> {
+        let Self::Command { arguments, .. } = self else {
+            return None;
+        };
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            [
+                "show" | "why" | "approve" | "revalidate" | "versions" | "diff" | "comment"
+                | "progress" | "invalidate" | "wait" | "children",
+                node,
+                ..,
+            ] if !node.starts_with('-') => Some(node),
+            _ => None,
+        }
+    }
+
+    /// Parses a step as messages contain it: `tl show act-1   # read it as it is now`.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let (command, comment) = match text.split_once("  #") {
+            Some((command, comment)) => (command.trim_end(), Some(comment.trim().to_owned())),
+            None => (text, None),
+        };
+        let mut calls = match command.starts_with("tl ") {
+            true => ShellLine::parse(command).own_calls(),
+            false => Vec::new(),
+        };
+        match calls.pop() {
+            Some(arguments) => Self::Command { arguments, comment },
+            None => Self::Instruction(text.to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NextStep;
+
+    #[test]
+    fn commands_are_told_from_instructions() {
+        let parsed = NextStep::parse("tl trail intent \"what it is for\"   # first");
+        let NextStep::Command { arguments, comment } = parsed else {
+            panic!("{parsed:?}");
+        };
+        assert_eq!(arguments, ["trail", "intent", "what it is for"]);
+        assert_eq!(comment.as_deref(), Some("first"));
+        let node = |text: &str| {
+            let step = NextStep::parse(text);
+            step.concerned_node().map(str::to_owned)
+        };
+        assert_eq!(node("tl why act-1   # the cause").as_deref(), Some("act-1"));
+        assert_eq!(node("tl revalidate --all"), None);
+        assert_eq!(node("edit the plan"), None);
+        for text in ["edit the plan", "ask the person: tl approve act-1", "tls"] {
+            assert_eq!(
+                NextStep::parse(text),
+                NextStep::Instruction(text.to_owned())
+            );
+        }
+    }
+}

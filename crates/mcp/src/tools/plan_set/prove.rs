@@ -1,0 +1,91 @@
+//! The tool `plan_prove`.
+
+use std::time::Duration;
+
+use application::evidence::{EvidenceView, add_evidence, run_evidence};
+use application::{Context, Failure};
+use domain::work::evidence::ProofCheck;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::tools::arguments::node_words;
+
+/// Maximum time of a command; a client has timed out by then.
+const MAX_TIMEOUT_SECONDS: u64 = 1_800;
+const DEFAULT_TIMEOUT_SECONDS: u64 = 300;
+
+#[derive(Deserialize, JsonSchema)]
+// Tagged by `action`, so that serde names the missing field of that very action.
+#[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
+pub(crate) enum Arguments {
+    Add {
+        /// alias or path
+        node: String,
+        // As a list: without a shell there is nothing to quote and nothing to inject.
+        /// add: the program and its arguments; no shell reads them
+        #[serde(default)]
+        command: Vec<String>,
+        /// add: files, folders or patterns whose change makes the result old
+        #[serde(default)]
+        inputs: Vec<String>,
+        /// add: a file that must be there
+        #[serde(default)]
+        file: Option<String>,
+        /// add: a review that must have passed
+        #[serde(default)]
+        review: Option<String>,
+    },
+    Run {
+        node: String,
+        #[serde(default)]
+        #[schemars(range(min = 1, max = MAX_TIMEOUT_SECONDS))]
+        timeout_seconds: Option<u64>,
+    },
+}
+
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceView, Failure> {
+    match arguments {
+        Arguments::Add {
+            node,
+            command,
+            inputs,
+            file,
+            review,
+        } => {
+            let asks = choose_proof(command, inputs, file, review)?;
+            add_evidence(ctx, &node_words(&node), asks)
+        }
+        Arguments::Run {
+            node,
+            timeout_seconds,
+        } => {
+            // Clamped, because a command without a limit would hold a slot forever.
+            let seconds = timeout_seconds
+                .unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+                .clamp(1, MAX_TIMEOUT_SECONDS);
+            run_evidence(ctx, &node_words(&node), Duration::from_secs(seconds))
+        }
+    }
+}
+
+fn choose_proof(
+    command: Vec<String>,
+    inputs: Vec<String>,
+    file: Option<String>,
+    review: Option<String>,
+) -> Result<ProofCheck, Failure> {
+    // Exactly one kind: a proof of two kinds could be half fresh.
+    match (command.is_empty(), file, review) {
+        (false, None, None) => Ok(ProofCheck::Command {
+            run: command,
+            inputs,
+        }),
+        (true, Some(path), None) => Ok(ProofCheck::File { path }),
+        (true, None, Some(review)) => Ok(ProofCheck::Review { review }),
+        _ => Err(
+            Failure::invalid("expected one of `command`, `file`, `review`").with_step(
+                "plan_prove with action add, node, and command, such as [\"cargo\", \"test\"]",
+            ),
+        ),
+    }
+}

@@ -1,0 +1,24 @@
+//! The tool `plan_restore`.
+
+use application::restore_version::{RestoreOutcome, restore_version};
+use application::{Context, Failure};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::tools::arguments::node_words;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// alias or path
+    node: String,
+    /// -1, -2 …, the first digits of a hash, a time, or a backup's name
+    version: String,
+}
+
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<RestoreOutcome, Failure> {
+    let mut node = node_words(&arguments.node);
+    node.push(arguments.version);
+    // No expected version: the text that is replaced is kept as a version, so nothing is lost.
+    restore_version(ctx, &node, None)
+}

@@ -1,0 +1,128 @@
+//! The tool `update_entity_state`. Its approvals ask the person, as those of `approve_entity` do.
+
+use application::approve::{ApproveRequest, approve_node};
+use application::invalidate::{InvalidateRequest, invalidate_node};
+use application::show_node::show_node;
+use application::views::NodeView;
+use application::{Context, Failure};
+use domain::approval::Force;
+use domain::expected_version::ExpectedVersions;
+use domain::node::Status;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::approve::ApprovalTarget;
+use crate::tools::arguments::{shown_version, words};
+use crate::tools::schema::LEVELS;
+
+/// The name of the tool.
+pub(crate) const UPDATE_TOOL: &str = "update_entity_state";
+
+// `file_path`, `parent_id` and `parent_version_hash` are accepted and ignored: they follow from the
+// files, but callers of the original interface send them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    #[schemars(extend("enum" = LEVELS))]
+    entity_type: String,
+    /// alias or path
+    entity_id: String,
+    status: Status,
+    version_hash: String,
+    #[serde(default, rename = "file_path")]
+    _file_path: Option<String>,
+    #[serde(default, rename = "parent_id")]
+    _parent_id: Option<String>,
+    #[serde(default, rename = "parent_version_hash")]
+    _parent_version_hash: Option<String>,
+    #[serde(default)]
+    invalidation_reason: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Updated {
+    success: bool,
+    message: String,
+    entity: NodeView,
+}
+
+impl Arguments {
+    /// Returns what the call asks to approve; `None` for another status.
+    pub(super) fn approval_target(&self) -> Option<ApprovalTarget> {
+        (self.status == Status::Approved).then(|| ApprovalTarget {
+            node: words(&self.entity_type, &self.entity_id),
+            force: Force::No,
+        })
+    }
+}
+
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Updated, Failure> {
+    let node = words(&arguments.entity_type, &arguments.entity_id);
+    let message = update_status(ctx, &node, arguments)?;
+    let entity = show_node(ctx, &node)?;
+    Ok(Updated {
+        success: true,
+        message,
+        entity,
+    })
+}
+
+fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result<String, Failure> {
+    let version = shown_version(&asked.version_hash)?;
+    let now = show_node(ctx, node)?;
+    // Compared here for a message with the current version. The use cases below compare again in
+    // their transaction, so a change in between cannot slip through.
+    if !now
+        .version_hash
+        .is_some_and(|found| version.matches_version(found))
+    {
+        let found = now
+            .version_hash
+            .map(|version| version.to_string())
+            .unwrap_or_default();
+        return Err(Failure::conflict(format!(
+            "`{}` is version {found}, not {}: nothing was changed",
+            now.path, asked.version_hash
+        ))
+        .with_step("get_entity_state, look at what changed, then ask again with that version"));
+    }
+    let shown = Some(ExpectedVersions {
+        version,
+        parent: None,
+    });
+    Ok(match asked.status {
+        // Idempotent: a repeated call after a lost response is not an error.
+        status if status == now.status => format!("`{}` is {status} already", now.path),
+        Status::Approved => {
+            let request = ApproveRequest {
+                node: node.to_vec(),
+                force: Force::No,
+                shown,
+            };
+            approve_node(ctx, &request)?.message
+        }
+        Status::Invalid => {
+            let reason = asked
+                .invalidation_reason
+                .unwrap_or_else(|| "said to be invalid".to_owned());
+            invalidate_node(
+                ctx,
+                &InvalidateRequest {
+                    node: node.to_vec(),
+                    reason,
+                    shown,
+                },
+            )?;
+            format!("`{}` is rejected", now.path)
+        }
+        // These follow from facts; setting them would contradict the files at the next scan.
+        Status::Draft | Status::RequiresRevalidation => {
+            return Err(Failure::refused(format!(
+                "`{}` is {}: nobody sets `{}`, it follows from the files",
+                now.path, now.status, asked.status
+            ))
+            .with_step("why, to see what it follows from")
+            .with_step("cascade_invalidate, to make what is below stale on purpose"));
+        }
+    })
+}
