@@ -210,8 +210,8 @@ def check_broken_settings(host, session, report):
 
 def check_mcp_tool(host, session, report):
     """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
-    session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
-    report.check(host, session, "MCP", "`where` was called and its result reached the model", [
+    session.go(create_story, [{"text": "Where are we?", "tools": [host.mcp("work_where")]}, {"text": "All done."}])
+    report.check(host, session, "MCP", "`work_where` was called and its result reached the model", [
         *list_mistakes(session), at(session, "more_attention", 2)])
 
 

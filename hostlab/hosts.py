@@ -115,7 +115,7 @@ class ClaudeCode(Host):
     def command(self, session):
         return [session.program, "-p", session.prompt, "--output-format", "stream-json", "--verbose",
                 "--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits", "--allowedTools",
-                "Bash,mcp__throughline__where", "--debug-file", os.path.join(session.work, "host-debug.log"),
+                "Bash,mcp__throughline__work_where", "--debug-file", os.path.join(session.work, "host-debug.log"),
                 *session.arguments], {
             "CLAUDE_CONFIG_DIR": os.path.join(session.home, "claude-config"),
             "ANTHROPIC_BASE_URL": session.model, "ANTHROPIC_API_KEY": "dummy",
