@@ -2,6 +2,7 @@
 
 mod abort;
 mod advance;
+mod apply;
 mod next;
 mod status;
 
@@ -30,6 +31,12 @@ pub(super) fn list_tools() -> Vec<Tool> {
                 advance::run,
             )
             .listed(),
+        // Writes files of the project.
+        Hints::REVERTS.define_tool(
+            "flow_apply",
+            "Use to apply the diffs of a milestone of the current wave, checked first, all or none.",
+            apply::run,
+        ),
         Hints::READS.define_tool(
             "flow_status",
             "Use to see where each workflow stands, with its steps so far.",

@@ -27,9 +27,10 @@ use application::create_backup::create_backup;
 use application::evidence::show_evidence;
 use application::explain::explain_status;
 use application::list_versions::list_versions;
+use application::propose_evidence::propose_evidence;
 use application::show_node::show_node;
 
-use crate::tools::arguments::NodeOnly;
+use crate::tools::arguments::{AnyObject, NodeOnly};
 use crate::tools::{Hints, SeedArguments, Tool};
 
 /// The tools of this set, in listing order.
@@ -122,6 +123,11 @@ fn list_working_tools() -> Vec<Tool> {
             "plan_evidence",
             "Use before you call a node complete: what proves it, and whether that still holds.",
             |ctx, node: NodeOnly| show_evidence(ctx, &node.words()),
+        ),
+        Hints::READS.define_tool(
+            "plan_evidence_propose",
+            "Use to get the command of the project's test runner that would prove a node.",
+            |ctx, node: NodeOnly| AnyObject::new(&propose_evidence(ctx, &node.words())?),
         ),
         // It can start programs, so clients should ask each time.
         Hints::RUNS.define_tool(
