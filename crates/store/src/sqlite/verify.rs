@@ -3,7 +3,7 @@
 
 use std::io;
 
-use domain::ids::OperationId;
+use domain::ids::{OperationId, StoreId};
 use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
 
 use super::{SqliteStore, migrate};
@@ -16,9 +16,46 @@ use crate::tables::view::TableView;
 /// Verifies the store and returns all findings. Changes nothing.
 pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
     let row = store.begin_transaction("BEGIN")?;
+    let (id, head) = (row.store.clone(), row.head);
+    let journal = &store.journal;
     let view = &store.view_for_reading(row);
     let mut findings = Vec::new();
-    let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
+    // The replay is a third of a check and needs nothing of the database, so it has its own thread.
+    let (of_pages, of_mirror, replay) = std::thread::scope(|scope| {
+        let replaying = scope.spawn(|| replay_journal(&id, head, journal));
+        let of_pages = verify_pages(store);
+        let of_mirror = verify_mirror(store, view);
+        let replay = replaying
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (of_pages, of_mirror, replay)
+    });
+    findings.extend(of_pages?);
+    let replay = match replay {
+        Ok(replay) => replay,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => JournalReplay {
+            history: None,
+            findings: vec![store_finding(
+                StoreFindingKind::JournalDamaged,
+                "the journal is missing".to_owned(),
+            )],
+        },
+        Err(error) => return Err(io_fault("cannot read", store.journal.path(), error)),
+    };
+    let difference = verify_tables(view, replay.history.as_ref(), &mut findings);
+    drop(replay.history);
+    findings.extend(replay.findings);
+    findings.extend(difference.map(damaged_database));
+    findings.extend(of_mirror?);
+    Ok(findings)
+}
+
+fn damaged_database(what: String) -> StoreFinding {
+    store_finding(StoreFindingKind::DatabaseDamaged, what)
+}
+
+/// Verifies the pages of the database and its schema.
+fn verify_pages(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
     // Limited to one problem: it is enough to know that the file is damaged.
     let check = store
         .connection
@@ -26,59 +63,56 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
         .query_row("PRAGMA integrity_check(1)", [], |row| {
             row.get::<_, String>(0)
         });
-    match check {
-        Ok(answer) if answer == "ok" => {}
-        Ok(answer) => findings.push(damaged(answer)),
-        Err(error) => findings.push(damaged(error.to_string())),
-    }
-    findings.extend(
-        migrate::find_schema_damage(
-            &store.connection.inner,
-            &store.layout.database,
-            store.format,
-        )?
-        .map(damaged),
-    );
-    // Before the tables are read, which are compared with it row by row.
-    let mut of_journal = Vec::new();
-    let replayed = match replay_journal(view, &store.journal, &mut of_journal) {
-        Ok(replayed) => replayed,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            of_journal.push(store_finding(
-                StoreFindingKind::JournalDamaged,
-                "the journal is missing".to_owned(),
-            ));
-            None
-        }
-        Err(error) => return Err(io_fault("cannot read", store.journal.path(), error)),
+    let of_pages = match check {
+        Ok(answer) if answer == "ok" => None,
+        Ok(answer) => Some(answer),
+        Err(error) => Some(error.to_string()),
     };
-    let difference = verify_tables(view, replayed.as_ref(), &mut findings);
-    drop(replayed);
-    findings.extend(of_journal);
-    findings.extend(difference.map(damaged));
-    if store.settings.mirror {
-        findings.extend(
-            store
-                .mirror
-                .verify_against(view, store.settings.mirror_schedule(), &|each| {
-                    view.visit_nodes(each)
-                })
-                .map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?,
-        );
-    }
-    Ok(findings)
+    let of_schema = migrate::find_schema_damage(
+        &store.connection.inner,
+        &store.layout.database,
+        store.format,
+    )?;
+    let found = of_pages.into_iter().chain(of_schema);
+    Ok(found.map(damaged_database).collect())
 }
 
-/// Replays the journal in memory, line by line; `None` if the result cannot be compared with the
-/// tables.
-fn replay_journal(
+/// Compares the mirror with the nodes of the database.
+fn verify_mirror(
+    store: &SqliteStore,
     view: &TableView<'_>,
+) -> Result<Vec<StoreFinding>, StoreFault> {
+    if !store.settings.mirror {
+        return Ok(Vec::new());
+    }
+    let schedule = store.settings.mirror_schedule();
+    store
+        .mirror
+        .verify_against(view, schedule, &|each| view.visit_nodes(each))
+        .map_err(|error| io_fault("cannot read", &store.layout.mirror, error))
+}
+
+/// A replayed journal: the history, if it can be compared with the tables, and what is wrong with it.
+struct JournalReplay {
+    history: Option<ReplayedHistory>,
+    findings: Vec<StoreFinding>,
+}
+
+impl JournalReplay {
+    fn add_finding(&mut self, kind: StoreFindingKind, message: String) {
+        self.findings.push(store_finding(kind, message));
+    }
+}
+
+/// Replays the journal in memory, line by line, as the history of this store up to this head.
+fn replay_journal(
+    store: &StoreId,
+    head: OperationId,
     journal: &Journal,
-    findings: &mut Vec<StoreFinding>,
-) -> io::Result<Option<ReplayedHistory>> {
+) -> io::Result<JournalReplay> {
     use StoreFindingKind::{InterruptedOperation, JournalDamaged};
     // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
-    let mut replayed = ReplayedHistory::of_store(view.store.store.clone());
+    let mut replayed = ReplayedHistory::of_store(store.clone());
     let mut stopped = None;
     let mut last: Option<OperationId> = None;
     let mut is_half_applied = false;
@@ -91,7 +125,7 @@ fn replay_journal(
             return Err(format!("operation {id} is out of order"));
         }
         last = Some(id);
-        if stopped.is_none() && id > view.store.head {
+        if stopped.is_none() && id > head {
             let message = format!("operation {id} is in the journal but not in the database");
             stopped = Some(store_finding(InterruptedOperation, message));
         }
@@ -112,6 +146,10 @@ fn replay_journal(
             }
         }
     })?;
+    let mut replay = JournalReplay {
+        history: None,
+        findings: Vec::new(),
+    };
     if let Some(damage) = &contents.damage {
         // A torn last line is what a kill during an append leaves; the next writer cuts it off.
         let kind = if damage.torn {
@@ -119,40 +157,36 @@ fn replay_journal(
         } else {
             JournalDamaged
         };
-        findings.push(store_finding(
+        replay.add_finding(
             kind,
             format!("journal line {}: {}", damage.line, damage.what),
-        ));
+        );
     }
     match &contents.store {
-        Some(store) if *store == view.store.store => {}
+        Some(found) if found == store => {}
         Some(other) => {
-            findings.push(store_finding(
-                JournalDamaged,
-                format!("the journal belongs to another store ({other})"),
-            ));
-            return Ok(None);
+            let message = format!("the journal belongs to another store ({other})");
+            replay.add_finding(JournalDamaged, message);
+            return Ok(replay);
         }
-        None => return Ok(None),
+        None => return Ok(replay),
     }
     let is_unusable = stopped
         .as_ref()
         .is_some_and(|finding| finding.kind == JournalDamaged);
-    findings.extend(stopped);
+    replay.findings.extend(stopped);
     if is_unusable || is_half_applied {
-        return Ok(None);
+        return Ok(replay);
     }
     // The tables cannot be compared with a shorter history. A damaged line was reported above.
-    if replayed.last_operation_id() < view.store.head {
+    let last = replayed.last_operation_id();
+    if last < head {
         if contents.damage.is_none() {
-            let missing = format!(
-                "the journal ends at operation {}, the database at {}",
-                replayed.last_operation_id(),
-                view.store.head
-            );
-            findings.push(store_finding(JournalDamaged, missing));
+            let message = format!("the journal ends at operation {last}, the database at {head}");
+            replay.add_finding(JournalDamaged, message);
         }
-        return Ok(None);
+        return Ok(replay);
     }
-    Ok(Some(replayed))
+    replay.history = Some(replayed);
+    Ok(replay)
 }
