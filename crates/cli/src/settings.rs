@@ -383,6 +383,8 @@ pub(crate) fn local_user_name() -> String {
     ["USER", "LOGNAME", "USERNAME"]
         .iter()
         .find_map(|name| environment_variable(name))
+        // A server started by the system has no such variable.
+        .or_else(store::account_name)
         .unwrap_or_else(|| "unknown".to_owned())
 }
 

@@ -3,6 +3,7 @@
 //! Makes no decisions; the rules live in `domain`. Every engine implements the contract of
 //! `domain::ports::Store`, and `testkit::store_story` runs the same tests against each.
 
+mod account_name;
 mod backup_file;
 mod chosen_databases;
 mod chosen_servers;
@@ -48,6 +49,7 @@ mod transaction_readers;
 mod user_files;
 mod vectors;
 
+pub use account_name::account_name;
 pub use backup_file::{read_backup_file, write_backup_file};
 pub use chosen_databases::ChosenDatabases;
 pub use chosen_servers::ChosenServers;
