@@ -44,6 +44,7 @@ pub mod policy;
 pub mod ports;
 pub mod presence;
 pub mod profile;
+pub mod project_kind;
 pub mod prompt_focus;
 pub mod prose;
 pub mod rebase;

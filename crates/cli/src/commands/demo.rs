@@ -126,7 +126,7 @@ struct Step {
 impl Demo {
     fn run_steps(&self) -> Result<(), Failure> {
         self.print_heading("A new project");
-        self.run_command(&["init"], ExitCode::Done)?;
+        self.run_command(&["init", "--profile", "story"], ExitCode::Done)?;
 
         self.print_heading("1. Plan from the top: the prompt an agent gets for act 1");
         self.run_plan_truncated(&["plan", "act", "1"])?;

@@ -465,6 +465,43 @@ fn free_backup_folder(disk: &DiskFiles) -> String {
     name
 }
 
+/// Prints the changes in a line per host; files of the user that are changed, with their diff.
+pub(super) fn print_changes_briefly(ui: Ui, changes: &[HostChange], is_preview: bool) {
+    for change in changes {
+        let is_changed =
+            |file: &FileChange| !matches!(file.action, FileAction::Created | FileAction::Unchanged);
+        if change.files.iter().any(is_changed) || change.files.is_empty() {
+            print_changes(ui, std::slice::from_ref(change));
+            continue;
+        }
+        let (commands, mut shown): (Vec<&FileChange>, Vec<&FileChange>) =
+            change.files.iter().partition(|file| is_agent_command(file));
+        shown.retain(|file| file.action == FileAction::Created);
+        let made = commands
+            .iter()
+            .filter(|file| file.action == FileAction::Created);
+        let mut parts: Vec<String> = shown.iter().map(|file| file.path.clone()).collect();
+        parts.extend(
+            Some(made.count())
+                .filter(|made| *made > 0)
+                .map(|made| count_with_noun(made, "command", "commands")),
+        );
+        let name = change.host.display_name();
+        match (parts.is_empty(), is_preview) {
+            (true, _) => ui.print_line(styled(DIM, format!("  {name}: installed already"))),
+            (false, true) => ui.print_line(format!("  {name}: would make {}", parts.join(", "))),
+            (false, false) => ui.print_line(format!("  {name}: made {}", parts.join(", "))),
+        }
+        for note in &change.notes {
+            ui.print_message(format_args!("  {}: {note}", styled(INFO, "note")));
+        }
+    }
+}
+
+fn is_agent_command(file: &FileChange) -> bool {
+    file.path.contains("/commands/") || file.path.contains("/skills/")
+}
+
 /// Prints the changes.
 pub(super) fn print_changes(ui: Ui, changes: &[HostChange]) {
     for change in changes {
@@ -477,10 +514,8 @@ pub(super) fn print_changes(ui: Ui, changes: &[HostChange]) {
         }
         // Hooks decide what the agent may do, so each file is shown with its diff. Commands are a
         // dozen similar files per host.
-        let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) = change
-            .files
-            .iter()
-            .partition(|file| file.path.contains("/commands/") || file.path.contains("/skills/"));
+        let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) =
+            change.files.iter().partition(|file| is_agent_command(file));
         for file in hooks {
             print_file_change(ui, file);
         }

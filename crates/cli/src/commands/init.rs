@@ -2,6 +2,9 @@
 //!
 //! Idempotent: existing files are kept. If it fails, a new project is removed again.
 
+mod profile_choice;
+mod report;
+
 use std::path::{Path, PathBuf};
 
 use application::Failure;
@@ -11,36 +14,40 @@ use clap::Args;
 use domain::host_event::Host;
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::ports::{PlanFiles, StoreFault};
+use domain::ports::{FileFault, PlanFiles, StoreFault};
+use domain::profile::Profile;
 use domain::settings::{SCHEMA_FILE, Storage};
 use domain::work::guides;
 use hosts::install::{HookSetup, is_program_name};
-use serde::Serialize;
+use serde_json::json;
 use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 
+use self::profile_choice::{ProfileChoice, describe_planning_tools, list_directory};
+use self::report::{InitOutcome, print_report};
 use crate::commands::host_choice::{
-    FoundHost, HostChoice, detect_hosts, find_on_path, is_same_file, list_host_names,
-    missing_on_path_note, parse_host_choice,
+    HostChoice, detect_hosts, find_on_path, is_same_file, list_host_names, missing_on_path_note,
+    parse_host_choice,
 };
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
 use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
 use crate::last_good_settings::remember_good_settings;
-use crate::project_file::{self, CONFIG_FILE};
-use crate::settings;
-use crate::ui::{BOLD, DIM, styled};
+use crate::project_file::{self, CONFIG_FILE, with_setting, write_config_text};
+use crate::settings::{self, PROFILES_FOLDER, load_named_profile};
 use crate::wiring::{App, Project};
 
 /// Create a project in this directory
 ///
-/// Asks nothing and lists what it created. Safe to run twice: existing files are left as they are.
+/// Asks nothing. Without `--profile`, the names in the directory decide: code gets tickets and a
+/// trail, a manuscript a story. Safe to run again: existing files are left as they are, and further
+/// profiles and hosts are added.
 ///
 /// With `--host` it also installs hooks and commands into the settings of agent hosts in this
 /// directory. Entries of other tools stay as they are, and each changed file is backed up.
 /// `tl host uninstall` removes them again.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl init\n  tl init --profile story,tickets\n  tl --project ~/novel init\n  tl init --host claude-code,codex\n  tl init --host auto              the hosts that are found here\n  tl init --host all --program tl  entries that work on every machine"
+    after_help = "Examples:\n  tl init\n  tl init --dry-run                what it would make here\n  tl init --profile story,tickets\n  tl --project ~/novel init\n  tl init --host claude-code,codex\n  tl init --host auto              the hosts that are found here\n  tl init --host all --program tl  entries that work on every machine"
 )]
 pub(crate) struct InitArgs {
     /// Profiles of the project: story, tickets, trail, milestones, or your own
@@ -75,36 +82,24 @@ pub(crate) struct InitArgs {
     /// Program that the hooks run [default: this one, by its absolute path]
     #[arg(long, value_name = "PATH", requires = "host")]
     program: Option<String>,
-}
 
-/// Outcome of `tl init`.
-#[derive(Debug, Serialize)]
-struct InitOutcome {
-    success: bool,
-    project: String,
-    profiles: Vec<String>,
-    made: Vec<String>,
-    kept: Vec<String>,
-    /// Hosts detected by `--host auto`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    found: Option<Vec<FoundHost>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hosts: Option<Vec<HostChange>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
+    /// Show what would be made, and change nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl InitArgs {
     /// Returns the arguments for a story project without a host.
     pub(crate) fn story_project() -> Self {
         Self {
-            profile: Vec::new(),
+            profile: vec!["story".to_owned()],
             host: Vec::new(),
             strict: false,
             statusline: false,
             name: None,
             join_existing: false,
             program: None,
+            dry_run: false,
         }
     }
 
@@ -116,6 +111,7 @@ impl InitArgs {
         program: Option<String>,
     ) -> Self {
         Self {
+            profile: Vec::new(),
             host,
             strict,
             statusline,
@@ -126,138 +122,38 @@ impl InitArgs {
 
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = &self.resolve_root(app);
-        let cannot = |error: std::io::Error| {
-            Failure::unavailable(format!("cannot write in `{}`: {error}", root.display()))
-        };
+        let listing = list_directory(root);
+        let is_new_project = !root.join(CONFIG_FILE).exists();
         let mut outcome = InitOutcome {
             success: true,
+            dry_run: self.dry_run,
             project: root.display().to_string(),
-            profiles: Vec::new(),
-            made: Vec::new(),
-            kept: Vec::new(),
-            found: None,
-            hosts: None,
-            notes: Vec::new(),
+            choice: is_new_project.then(|| ProfileChoice::for_directory(&self.profile, &listing)),
+            ..InitOutcome::default()
         };
+        if let Some(choice) = &outcome.choice {
+            outcome.chosen_because.clone_from(&choice.because);
+            outcome.notes.extend(describe_planning_tools(&listing));
+        }
         // First: an unreadable settings file of a host must fail before anything is created.
         let mut changes = self.plan_host_changes(root, &mut outcome)?;
-        let new = !root.join(".throughline").exists();
-        std::fs::create_dir_all(root)
-            .and_then(|()| {
-                store::private_files::create_private_directory(&root.join(".throughline/profiles"))
-            })
-            .map_err(cannot)?;
-        let files = DiskFiles::open(root).map_err(cannot)?;
-        // `create` fails on an existing file, which makes a second run safe without looking first:
-        // a file that appears in between is kept as well.
-        let mut lay = |path: &str, text: &str| -> Result<(), Failure> {
-            match files.create_file(path, text) {
-                Ok(()) => outcome.made.push(path.to_owned()),
-                Err(domain::ports::FileFault::Exists { .. }) => outcome.kept.push(path.to_owned()),
-                Err(fault) => return Err(fault.into()),
-            }
-            Ok(())
-        };
-        let names = if self.profile.is_empty() {
-            vec!["story".to_owned()]
-        } else {
-            self.profile.clone()
-        };
-        // SQLite's locks do not work reliably on NFS and SMB. An explicit choice in the environment
-        // is respected.
-        let remote = network_file_system_at(root)
-            .filter(|_| new && settings::environment_variable("THROUGHLINE_STORAGE").is_none());
-        let start = StartSettings {
-            project_id: store::new_project_id(),
-            on_network: remote.is_some(),
-            has_host: !self.host.is_empty(),
-        };
-        // The project id is written with the first settings, before anything is shared: two clones
-        // of this repository must find the same project in a database.
-        let written = lay(CONFIG_FILE, &render_config_file(&names, &start))
-            .and_then(|()| {
-                lay(
-                    &format!(".throughline/{SCHEMA_FILE}"),
-                    &project_file::render_schema(),
-                )
-            })
-            .and_then(|()| lay(GITIGNORE_PATH, GITIGNORE_TEXT));
-        let project = match written.and_then(|()| self.resolve_shared_project(root)) {
-            Ok(project) => project,
-            Err(failure) => {
-                // An unknown profile or a taken name must not leave a half-created project behind:
-                // the next `tl init` would find it and keep the wrong settings.
-                for path in &outcome.made {
-                    let _ = files.remove_file(path);
-                }
-                if new {
-                    let _ = std::fs::remove_dir_all(root.join(".throughline"));
-                }
-                return Err(failure);
-            }
-        };
-        if let Some(NetworkFileSystem(name)) = remote {
-            outcome.notes.push(format!(
-                "this directory is on a network file system ({name}), where SQLite is not safe: the state is kept by the \
-                 engine `json` (`storage` in .throughline/config.toml)"
-            ));
+        if self.dry_run {
+            outcome.hosts = changes;
+            let profiles = self.preview_project(root, &mut outcome)?;
+            print_report(app, root, &profiles, &outcome);
+            return Ok(ExitCode::Done);
         }
-        // From the file, not from the arguments: an existing config.toml is kept, and then
-        // `--profile` is only checked against it.
-        outcome.profiles = project.settings.profiles.clone();
-        // Adding the profile here would need an edit of a file the user may have changed; a step
-        // with the exact command is safer.
-        let missing: Vec<&String> = self
-            .profile
-            .iter()
-            .filter(|name| !outcome.profiles.contains(name))
-            .collect();
-        if let Some(name) = missing.first() {
-            return Err(Failure::refused(format!(
-                "this is a project already, and its profiles are {}",
-                outcome.profiles.join(", ")
-            ))
-            .with_step(format!(
-                "tl config set profiles {},{name}",
-                outcome.profiles.join(",")
-            )));
-        }
-        if project
-            .profiles
-            .iter()
-            .any(|profile| !profile.work_phases.is_empty())
-        {
+        let files = create_project_folder(root)?;
+        let project = self.write_first_files(root, &files, &mut outcome)?;
+        let project = self.add_profiles(root, project, &mut outcome)?;
+        if needs_guides(&project.profiles) {
             // Guides are templates for the user to edit, so existing ones are kept.
             for (name, text) in guides::BUILT_IN_GUIDES {
-                lay(&format!("{}/{name}", guides::GUIDES_FOLDER), text)?;
+                let path = format!("{}/{name}", guides::GUIDES_FOLDER);
+                create_or_keep(&files, &mut outcome, &path, text)?;
             }
         }
-        // Created after the checks above: a refused `tl init` must not leave a store behind.
-        let state = store::state_location(&project.layout, project.settings.storage);
-        // A foreign or damaged state is the user's to decide about: `tl init` never replaces one.
-        // A clone has settings already, and its state is built from its files.
-        let opened = match outcome.made.iter().any(|path| path == CONFIG_FILE) {
-            true => project.open_existing_store(app.ui, None),
-            false => project.open_store(app.ui, None),
-        };
-        let is_new = match opened {
-            // An interrupted `tl init` has created the store but recorded nothing.
-            Ok(store) => store.begin_read()?.last_operation_id()? == OperationId(0),
-            Err(StoreFault::Missing) => {
-                store::create_store(&project.layout, project.settings.storage, &project.known)?.new
-            }
-            Err(other) => return Err(other.into()),
-        };
-        if is_new {
-            let summary = format!("init with profiles {}", outcome.profiles.join(", "));
-            project.run(app.ui, &|ctx| {
-                adopt_new_project(ctx)?;
-                record_event(ctx, Verb::Init, &summary)
-            })?;
-            outcome.made.push(state);
-        } else {
-            outcome.kept.push(state);
-        }
+        create_state(app, &project, &mut outcome)?;
         if let Some(shared) = project
             .layout
             .shared
@@ -273,8 +169,122 @@ impl InitArgs {
         }
         outcome.hosts = changes;
         remember_good_settings(root);
-        print_report(app, root, &project, &outcome);
+        print_report(app, root, &project.profiles, &outcome);
         Ok(ExitCode::Done)
+    }
+
+    /// Lists what a run without `--dry-run` would make, and returns the profiles it would enable.
+    fn preview_project(
+        &self,
+        root: &Path,
+        outcome: &mut InitOutcome,
+    ) -> Result<Vec<Profile>, Failure> {
+        let present = match outcome.choice {
+            Some(_) => Vec::new(),
+            None => Project::load(root)?.settings.profiles,
+        };
+        let chosen = outcome.choice.as_ref().map(|choice| &choice.names);
+        let mut names = present.clone();
+        for name in chosen.unwrap_or(&self.profile) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        if outcome.choice.is_none() {
+            outcome.added_profiles = names.split_off(present.len());
+            names.extend(outcome.added_profiles.iter().cloned());
+        }
+        let profiles = names
+            .iter()
+            .map(|name| load_named_profile(root, PROFILES_FOLDER, name))
+            .collect::<Result<Vec<Profile>, Failure>>()?;
+        let mut paths = vec![
+            CONFIG_FILE.to_owned(),
+            schema_path(),
+            GITIGNORE_PATH.to_owned(),
+        ];
+        if needs_guides(&profiles) {
+            let guides = guides::BUILT_IN_GUIDES.iter();
+            paths.extend(guides.map(|(name, _)| format!("{}/{name}", guides::GUIDES_FOLDER)));
+        }
+        (outcome.kept, outcome.made) = paths.into_iter().partition(|path| root.join(path).exists());
+        outcome.profiles = names;
+        Ok(profiles)
+    }
+
+    /// Writes the settings and the files that belong to them; a failure leaves nothing behind.
+    fn write_first_files(
+        &self,
+        root: &Path,
+        files: &DiskFiles,
+        outcome: &mut InitOutcome,
+    ) -> Result<Project, Failure> {
+        let is_new = outcome.choice.is_some();
+        // SQLite's locks do not work reliably on NFS and SMB. An explicit choice in the environment
+        // is respected.
+        let remote = network_file_system_at(root)
+            .filter(|_| is_new && settings::environment_variable("THROUGHLINE_STORAGE").is_none());
+        let start = StartSettings {
+            project_id: store::new_project_id(),
+            on_network: remote.is_some(),
+            has_host: !self.host.is_empty(),
+        };
+        let names = outcome
+            .choice
+            .as_ref()
+            .map(|choice| choice.names.clone())
+            .unwrap_or_default();
+        // The project id is written with the first settings, before anything is shared: two clones
+        // of this repository must find the same project in a database.
+        let config = render_config_file(&names, &start);
+        let schema = project_file::render_schema();
+        let written = create_or_keep(files, outcome, CONFIG_FILE, &config)
+            .and_then(|()| create_or_keep(files, outcome, &schema_path(), &schema))
+            .and_then(|()| create_or_keep(files, outcome, GITIGNORE_PATH, GITIGNORE_TEXT));
+        if let Some(NetworkFileSystem(name)) = remote {
+            outcome.notes.push(format!(
+                "this directory is on a network file system ({name}), where SQLite is not safe: the state is kept by the \
+                 engine `json` (`storage` in .throughline/config.toml)"
+            ));
+        }
+        let project = written.and_then(|()| self.resolve_shared_project(root));
+        project.inspect_err(|_| {
+            // An unknown profile or a taken name must not leave a half-created project behind: the
+            // next `tl init` would find it and keep the wrong settings.
+            for path in &outcome.made {
+                let _ = files.remove_file(path);
+            }
+            // Fails, as it should, while profiles of the user are in it.
+            for folder in [PROFILES_FOLDER, ".throughline"] {
+                let _ = std::fs::remove_dir(root.join(folder));
+            }
+        })
+    }
+
+    /// Adds the named profiles that an existing project does not have yet.
+    fn add_profiles(
+        &self,
+        root: &Path,
+        project: Project,
+        outcome: &mut InitOutcome,
+    ) -> Result<Project, Failure> {
+        outcome.profiles.clone_from(&project.settings.profiles);
+        let mut added: Vec<String> = Vec::new();
+        for name in &self.profile {
+            if !outcome.profiles.contains(name) && !added.contains(name) {
+                load_named_profile(root, PROFILES_FOLDER, name)?;
+                added.push(name.clone());
+            }
+        }
+        if added.is_empty() {
+            return Ok(project);
+        }
+        outcome.profiles.extend(added.iter().cloned());
+        let text = project_file::read_config_text(root)?;
+        let text = with_setting(&text, "profiles", &json!(outcome.profiles))?;
+        write_config_text(root, &text)?;
+        outcome.added_profiles = added;
+        Project::load(root)
     }
 
     /// Loads the project and, for a shared database, records its id and name in the settings: its
@@ -421,6 +431,74 @@ impl InitArgs {
     }
 }
 
+/// Creates the directory of a project and the folder of its state.
+fn create_project_folder(root: &Path) -> Result<DiskFiles, Failure> {
+    std::fs::create_dir_all(root)
+        .and_then(|()| store::private_files::create_private_directory(&root.join(PROFILES_FOLDER)))
+        .and_then(|()| DiskFiles::open(root))
+        .map_err(|error| {
+            Failure::unavailable(format!("cannot write in `{}`: {error}", root.display()))
+        })
+}
+
+/// Creates a file, or keeps the one that is there. `create_file` fails on an existing one, so a file
+/// that appears in between is kept as well.
+fn create_or_keep(
+    files: &DiskFiles,
+    outcome: &mut InitOutcome,
+    path: &str,
+    text: &str,
+) -> Result<(), Failure> {
+    match files.create_file(path, text) {
+        Ok(()) => outcome.made.push(path.to_owned()),
+        Err(FileFault::Exists { .. }) => outcome.kept.push(path.to_owned()),
+        Err(fault) => return Err(fault.into()),
+    }
+    Ok(())
+}
+
+/// Creates the state, unless there is one. Called after everything that can be refused, so that a
+/// refused `tl init` leaves no store behind.
+fn create_state(app: &App, project: &Project, outcome: &mut InitOutcome) -> Result<(), Failure> {
+    let state = store::state_location(&project.layout, project.settings.storage);
+    // A foreign or damaged state is the user's to decide about: `tl init` never replaces one. A
+    // clone has settings already, and its state is built from its files.
+    let opened = match outcome.made.iter().any(|path| path == CONFIG_FILE) {
+        true => project.open_existing_store(app.ui, None),
+        false => project.open_store(app.ui, None),
+    };
+    let is_new = match opened {
+        // An interrupted `tl init` has created the store but recorded nothing.
+        Ok(store) => store.begin_read()?.last_operation_id()? == OperationId(0),
+        Err(StoreFault::Missing) => {
+            store::create_store(&project.layout, project.settings.storage, &project.known)?.new
+        }
+        Err(other) => return Err(other.into()),
+    };
+    if !is_new {
+        outcome.kept.push(state);
+        return Ok(());
+    }
+    let summary = format!("init with profiles {}", outcome.profiles.join(", "));
+    project.run(app.ui, &|ctx| {
+        adopt_new_project(ctx)?;
+        record_event(ctx, Verb::Init, &summary)
+    })?;
+    outcome.made.push(state);
+    Ok(())
+}
+
+/// Whether one of the profiles has phases, which guides are about.
+fn needs_guides(profiles: &[Profile]) -> bool {
+    profiles
+        .iter()
+        .any(|profile| !profile.work_phases.is_empty())
+}
+
+fn schema_path() -> String {
+    format!(".throughline/{SCHEMA_FILE}")
+}
+
 /// Refuses to use the shared database while there is a local state: the project would have two.
 fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
     let layout = &project.layout;
@@ -435,65 +513,6 @@ fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
         ))
         .with_step("unset THROUGHLINE_STORAGE && tl state move --to postgres://…")),
     }
-}
-
-fn print_report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
-    if app.ui.try_print_json(outcome) {
-        return;
-    }
-    app.ui.print_success(format_args!(
-        "{} is a Throughline project",
-        styled(BOLD, &root.display().to_string())
-    ));
-    for path in &outcome.made {
-        app.ui.print_line(format_args!("  made {path}"));
-    }
-    for path in &outcome.kept {
-        app.ui.print_line(styled(DIM, format!("  kept {path}")));
-    }
-    for profile in &project.profiles {
-        app.ui.print_line(format_args!(
-            "  {}: {}",
-            profile.name,
-            profile.render_hierarchy()
-        ));
-    }
-    for found in outcome.found.iter().flatten() {
-        app.ui.print_line(format_args!(
-            "  found {}: {}",
-            found.host.display_name(),
-            found.because.join(", ")
-        ));
-    }
-    if let Some(changes) = &outcome.hosts {
-        app.ui.print_line("");
-        host_files::print_changes(app.ui, changes);
-        if changes.is_empty() {
-            app.ui.print_warning(
-                "no agent host was found here or on PATH; name one: tl init --host claude-code",
-            );
-        }
-    }
-    for note in &outcome.notes {
-        app.ui.print_note(note);
-    }
-    if outcome.hosts.is_some() {
-        app.ui.print_blank_line();
-        app.ui.print_line(format_args!(
-            "Next:  {}   check the installation",
-            styled(BOLD, "tl host doctor")
-        ));
-        return;
-    }
-    let (next, what) = match project.profiles.first() {
-        Some(profile) if !profile.work_phases.is_empty() => {
-            ("tl ticket new \"…\"", "the first ticket")
-        }
-        _ => ("tl plan", "what can be planned"),
-    };
-    app.ui.print_blank_line();
-    app.ui
-        .print_line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
 }
 
 /// Initial settings of a new project that differ from the defaults.

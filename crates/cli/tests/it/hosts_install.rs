@@ -602,7 +602,7 @@ fn a_person_sees_what_was_done() {
         "Gemini CLI\n  changed .gemini/settings.json\n    backup: .throughline/host-backups/",
         "    -  \"theme\": \"Dracula\"\n    +  \"theme\": \"Dracula\",\n",
         "  created 15 commands in .gemini/commands",
-        "Codex CLI\n  created .codex/hooks.json\n  created .codex/config.toml\n  created 15 commands in .agents/skills",
+        "  Codex CLI: made .codex/hooks.json, .codex/config.toml, 15 commands",
         "tl host doctor",
     ] {
         assert!(

@@ -11,11 +11,10 @@ fn a_new_project_shows_what_was_made() {
     let output = project.ok(&["init"]);
     for part in [
         "is a Throughline project",
-        "made .throughline/config.toml",
-        "made .throughline/.gitignore",
-        "made .throughline/state.db",
+        "made .throughline/config.toml, config.schema.json, .gitignore, state.db",
         "story: act → chapter → scene",
-        "tl plan",
+        "for code add tickets with `tl init --profile tickets`",
+        "Next:  tl plan",
     ] {
         assert!(
             output.stdout.contains(part),
@@ -146,16 +145,101 @@ fn an_unknown_profile_does_not_harm_a_profile_already_written() {
 }
 
 #[test]
-fn another_profile_for_an_existing_project_says_where_to_write_it() {
+fn a_second_init_adds_profiles_and_keeps_the_comments_of_the_settings() {
     let project = story();
-    assert_refused(
-        &project,
-        &["init", "--profile", "tickets"],
-        "refused",
-        &[
-            "this is a project already, and its profiles are story",
-            "tl config set profiles story,tickets",
-        ],
+    let before = project.read(".throughline/config.toml");
+    project.write(".throughline/config.toml", format!("# mine\n{before}"));
+    let outcome = project.json(&["init", "--profile", "tickets,story"]);
+    assert_eq!(outcome["profiles"], json!(["story", "tickets"]));
+    assert_eq!(outcome["added_profiles"], json!(["tickets"]));
+    let after = project.read(".throughline/config.toml");
+    assert!(after.starts_with("# mine\n"), "{after}");
+    assert_eq!(
+        project.json(&["status"])["profiles"],
+        json!(["story", "tickets"])
+    );
+    project.ok(&["ticket", "new", "Search by title"]);
+    // An unknown one changes nothing.
+    assert_eq!(project.run(&["init", "--profile", "nonsense"]).code, 1);
+    assert_eq!(project.read(".throughline/config.toml"), after);
+}
+
+#[test]
+fn what_is_in_the_directory_decides_about_the_profiles() {
+    for (file, profiles, because) in [
+        ("Cargo.toml", json!(["tickets", "trail"]), "Cargo.toml"),
+        ("app/main.py", json!(["story"]), ""),
+        ("src/main.py", json!(["tickets", "trail"]), "src/"),
+        ("acts/act-1/strategic-plan.md", json!(["story"]), "acts/"),
+        ("Глава 1.md", json!(["story"]), "Глава 1.md"),
+    ] {
+        let project = empty();
+        project.write(file, "text\n");
+        let outcome = project.json(&["init"]);
+        assert_eq!(outcome["profiles"], profiles, "{file}");
+        assert_eq!(outcome["chosen_because"].as_str().unwrap_or(""), because);
+    }
+}
+
+#[test]
+fn code_is_offered_the_first_ticket_in_ten_lines() {
+    let project = empty();
+    project.write("Cargo.toml", "[package]\n");
+    project.write(".beads/issues.jsonl", "{}\n");
+    project.write("openspec/project.md", "# Project\n");
+    let output = project.ok(&["init", "--host", "claude-code", "--program", "tl"]);
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    assert!(lines.len() <= 10, "{}", output.stdout);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("because of Cargo.toml"))
+    );
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("Claude Code: made .claude/settings.json"))
+    );
+    assert!(
+        lines
+            .last()
+            .is_some_and(|line| line.contains("tl ticket new"))
+    );
+    for tool in [
+        "`.beads/` has issues of Beads",
+        "`openspec/` has plans of OpenSpec",
+    ] {
+        assert!(output.stderr.contains(tool), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn a_dry_run_lists_what_would_be_made_and_changes_nothing() {
+    let project = empty();
+    project.write("go.mod", "module x\n");
+    let output = project.ok(&["init", "--dry-run", "--host", "claude-code"]);
+    for part in [
+        "would be a Throughline project",
+        "tickets: ",
+        "would make .throughline/config.toml",
+        "Claude Code: would make .claude/settings.json",
+        "Nothing was changed.",
+    ] {
+        assert!(output.stdout.contains(part), "{}", output.stdout);
+    }
+    assert_eq!(names_in(&project, "."), ["go.mod"]);
+    assert_eq!(
+        project
+            .run(&["init", "--dry-run", "--profile", "nonsense"])
+            .code,
+        1
+    );
+    project.ok(&["init"]);
+    let outcome = project.json(&["init", "--dry-run", "--profile", "milestones"]);
+    assert_eq!(outcome["added_profiles"], json!(["milestones"]));
+    assert_eq!(
+        project.json(&["status"])["profiles"],
+        json!(["tickets", "trail"])
     );
 }
 
