@@ -113,6 +113,7 @@ fn check_results(index: &dyn SearchIndex) {
         ("lighthouse", &["character:C0", "1", "2"]),
         ("LIGHTH", &["character:C0", "1", "2"]),
         ("storm", &["20", "comment:20/6"]),
+        ("s", &[]),
         ("mill", &["comment:10/5", "10"]),
         ("kind:prose mill", &["10"]),
         ("kind:plan,log chapter", &["7", "2"]),

@@ -49,9 +49,12 @@ pub fn expand_query(
 ) -> Result<ExpandedQuery, StoreFault> {
     let mut expanded = ExpandedQuery::default();
     for (place, phrase) in query.phrases.iter().enumerate() {
+        let is_quoted = query.quoted.contains(&place);
+        let last = phrase.last().map_or(0, |word| word.chars().count());
         let own = PhrasePattern {
             words: phrase.clone(),
-            is_prefix: !query.quoted.contains(&place),
+            // A single letter begins a tenth of all words: 0.3 s with 20 MB of text.
+            is_prefix: !is_quoted && last > 1,
         };
         let ([word], true) = (phrase.as_slice(), own.is_prefix) else {
             expanded.groups.push(vec![own]);
