@@ -14,6 +14,7 @@ mod file_progress;
 pub mod file_writes;
 mod follow_commits;
 mod ignored_folders;
+mod keep_plans;
 mod locate;
 mod observe;
 mod overlay;

@@ -20,6 +20,7 @@ use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
+use crate::keep_plans::KeptPlans;
 use crate::locate::{
     find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
 };
@@ -30,7 +31,7 @@ use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
 use crate::views::{DiffView, NodeView, TransitionView, describe_cause};
-use crate::working_copy::{find_differing_nodes, refuse_differing_copy};
+use crate::working_copy::refuse_differing_copy;
 
 /// A stale node and the change it has to be compared with.
 #[derive(Clone, Debug, Serialize)]
@@ -246,8 +247,8 @@ pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome,
 /// The versions of stale nodes that were shown to a person, by path.
 pub type ShownVersions = BTreeMap<String, ExpectedVersions>;
 
-/// Keeps every stale node below one (or all), the most urgent first, in one transaction. Where
-/// versions were shown, a node is kept only as it was shown.
+/// Keeps every stale node below one (or all), in one operation. Where versions were shown, a node is
+/// kept only as it was shown.
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be written.
@@ -260,60 +261,34 @@ pub fn keep_all(
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let top = find_subtree_root(ctx, &*tx, words)?;
         let tree = Tree::new(tx.all_nodes()?);
-        // Ids instead of nodes: the nodes change while the loop below runs.
-        let order: Vec<NodeId> = stale_by_urgency(&tree, &nodes_below(&tree, top))
+        let plans: Vec<NodeId> = stale_by_urgency(&tree, &nodes_below(&tree, top))
             .into_iter()
             .map(|node| node.id)
             .collect();
+        let now = ctx.clock.now();
+        let mut decisions = KeptPlans::new(ctx, &tree, force, shown, now);
+        decisions.decide_by_level(&*tx, &plans)?;
+        let refused = std::mem::take(&mut decisions.refused);
+        let kept = decisions.kept.clone();
         let mut outcome = KeepOutcome {
-            success: true,
+            success: refused.is_empty(),
             kept: Vec::new(),
             reinstated_entities: Vec::new(),
-            refused: Vec::new(),
+            refused,
             operation: None,
         };
-        let differing = find_differing_nodes(ctx, &*tx)?;
-        for id in order {
-            // Keeping a parent may make its descendants approved again, so each status is read when
-            // its turn comes.
-            let node = load_node(&*tx, id)?;
-            if node.status() != Status::RequiresRevalidation {
-                continue;
-            }
-            // Nobody who has another text here has seen the one that would be kept.
-            if let Some(kind) = differing.get(&id) {
-                outcome.refused.push(RefusedView {
-                    path: load_node_path(&*tx, &node)?,
-                    reason: format!("your copy of it is {}", kind.as_str()),
-                });
-                continue;
-            }
-            let path = load_node_path(&*tx, &node)?;
-            let versions = shown.map(|shown| shown.get(&path));
-            if versions == Some(None) {
-                outcome.refused.push(RefusedView {
-                    path,
-                    reason: "it became stale after the list was shown".to_owned(),
-                });
-                continue;
-            }
-            match keep_within(ctx, planned, tx, id, force, versions.flatten()) {
-                Ok((kept, reinstated, operation)) => {
-                    outcome.kept.push(kept);
-                    outcome.reinstated_entities.extend(reinstated);
-                    outcome.operation = Some(operation);
-                }
-                // One refused node does not stop the others; they are independent decisions.
-                Err(failure) if failure.is_rejection() => {
-                    outcome.refused.push(RefusedView {
-                        path,
-                        reason: failure.message,
-                    });
-                }
-                Err(failure) => return Err(failure),
-            }
+        if kept.is_empty() {
+            return Ok(outcome);
         }
-        outcome.success = outcome.refused.is_empty();
+        let mut operation = ctx.new_operation(Verb::Revalidate, decisions.render_summary());
+        operation.at = now;
+        (operation.facts, outcome.reinstated_entities) = decisions.into_facts(&*tx)?;
+        outcome.operation = Some(record_with_decisions(ctx, planned, tx, operation)?);
+        for id in kept {
+            outcome
+                .kept
+                .push(NodeView::from_node(&*tx, &load_node(&*tx, id)?)?);
+        }
         Ok(outcome)
     })
 }

@@ -330,7 +330,11 @@ fn keep_all_goes_from_the_top_down_and_reports_what_it_refused() {
         .edit(ACT, "# act-1, a third way\n\n## Characters\n\n- Anna\n");
     world.approve("act-1").unwrap();
     world.policy.consistency = ConsistencyPolicy::RequireForce;
+    let before = world.head();
     let outcome = keep_all(&world.ctx(), &[], Force::No, None).unwrap();
+    // One operation, so that one undo reverts all of it.
+    assert_eq!(outcome.operation, Some(before.next_id()));
+    assert_eq!(world.head(), before.next_id());
     let kept: Vec<&str> = outcome.kept.iter().map(|node| node.path.as_str()).collect();
     assert_eq!(kept, ["act-1/chapter-01", "act-1/chapter-02"]);
     assert_eq!(outcome.refused.len(), 0, "{:?}", outcome.refused);

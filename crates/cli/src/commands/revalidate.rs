@@ -4,6 +4,7 @@ use application::Failure;
 use application::revalidate::{
     KeepOutcome, KeepRequest, ShownVersions, StaleView, keep_all, keep_one, review_all, review_one,
 };
+use application::views::DiffView;
 use clap::Args;
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
@@ -20,12 +21,16 @@ use crate::wiring::{App, is_called_by_person};
 /// Show what changed above a stale plan, and keep it as it is
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it is still valid\n  tl revalidate chapter 2 --keep --version 3f2a9c41   only if it is this version\n  tl revalidate --all               all stale plans, most urgent first\n  tl revalidate --all act 1 --keep"
+    after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it is still valid\n  tl revalidate chapter 2 --keep --version 3f2a9c41   only if it is this version\n  tl revalidate --all               all stale plans, most urgent first\n  tl revalidate --below act 1 --keep   those of an act, as one operation"
 )]
 pub(crate) struct RevalidateArgs {
     /// The node; with `--all`, limits it to this subtree
-    #[arg(num_args = 0..=2, value_name = "NODE", required_unless_present = "all", add = node_completer())]
+    #[arg(num_args = 0..=2, value_name = "NODE", required_unless_present_any = ["all", "below"], add = node_completer())]
     node: Vec<String>,
+
+    /// All stale plans of this node and below it
+    #[arg(long, num_args = 1..=2, value_name = "NODE", conflicts_with_all = ["all", "node"], add = node_completer())]
+    below: Vec<String>,
 
     /// All stale plans, most urgent first
     #[arg(long)]
@@ -46,7 +51,12 @@ pub(crate) struct RevalidateArgs {
 impl RevalidateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let force = if self.force { Force::Yes } else { Force::No };
-        match (self.all, self.keep) {
+        let node = if self.below.is_empty() {
+            &self.node
+        } else {
+            &self.below
+        };
+        match (self.all || !self.below.is_empty(), self.keep) {
             (false, false) => {
                 let view = app.run(|ctx| review_one(ctx, &self.node))?;
                 if !app.ui.try_print_json(&view) {
@@ -54,9 +64,9 @@ impl RevalidateArgs {
                 }
             }
             (true, false) => {
-                let views = app.run(|ctx| review_all(ctx, &self.node))?;
+                let views = app.run(|ctx| review_all(ctx, node))?;
                 if !app.ui.try_print_json(&views) {
-                    views.iter().for_each(|view| print_stale(app.ui, view));
+                    print_by_cause(app.ui, &views);
                     app.ui.print_message(format_args!(
                         "{} to revalidate",
                         count_with_noun(views.len(), "plan", "plans")
@@ -65,10 +75,10 @@ impl RevalidateArgs {
             }
             (true, true) => {
                 let shown = match needs_confirmation(app)? {
-                    true => Some(confirm_keeping_all(app, &self.node)?),
+                    true => Some(confirm_keeping_all(app, node)?),
                     false => None,
                 };
-                let outcome = app.run(|ctx| keep_all(ctx, &self.node, force, shown.as_ref()))?;
+                let outcome = app.run(|ctx| keep_all(ctx, node, force, shown.as_ref()))?;
                 return print_kept(app.ui, &outcome);
             }
             (false, true) => {
@@ -122,7 +132,7 @@ fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failu
 fn confirm_keeping_all(app: &App, node: &[String]) -> Result<ShownVersions, Failure> {
     let views = app.run(|ctx| review_all(ctx, node))?;
     let ui = Ui::default();
-    views.iter().for_each(|view| print_stale(ui, view));
+    print_by_cause(ui, &views);
     if !views.is_empty() {
         let plans = count_with_noun(views.len(), "plan", "plans");
         confirm(ui, &format!("Keep {plans} as shown?"))?;
@@ -183,13 +193,48 @@ fn print_kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Prints stale plans grouped by cause: one change of a parent, then every plan that it touches.
+fn print_by_cause(ui: Ui, views: &[StaleView]) {
+    let cause = |view: &StaleView| {
+        let changes = view.parent_changes.as_ref()?;
+        Some((changes.older.clone(), changes.newer.clone()))
+    };
+    let mut printed: Vec<Option<(String, String)>> = Vec::new();
+    for view in views {
+        let own = cause(view);
+        if printed.contains(&own) {
+            continue;
+        }
+        let group: Vec<&StaleView> = views.iter().filter(|other| cause(other) == own).collect();
+        if let Some(changes) = &view.parent_changes {
+            ui.print_line(format_args!(
+                "{} → {} touches {}:",
+                styled(BOLD, &changes.older),
+                styled(BOLD, &changes.newer),
+                count_with_noun(group.len(), "plan", "plans")
+            ));
+            diff::print_changed_sections(ui, changes);
+            diff::print_diff(ui, changes);
+            ui.print_line("");
+        }
+        for view in group {
+            print_plan(ui, view, None);
+        }
+        printed.push(own);
+    }
+}
+
 fn print_stale(ui: Ui, view: &StaleView) {
+    print_plan(ui, view, view.parent_changes.as_ref());
+}
+
+fn print_plan(ui: Ui, view: &StaleView, changes: Option<&DiffView>) {
     let title = title_suffix(view.title.as_deref());
     ui.print_line(format_args!("{}{title}", styled(BOLD, &view.path)));
     if let Some(reason) = &view.reason {
         ui.print_line(format_args!("  {}", styled(WARN, reason)));
     }
-    if let Some(changes) = &view.parent_changes {
+    if let Some(changes) = changes {
         diff::print_changed_sections(ui, changes);
         diff::print_diff(ui, changes);
     }
