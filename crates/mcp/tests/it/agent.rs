@@ -193,7 +193,7 @@ fn two_agents_work_on_one_wave_and_never_on_one_milestone() {
             let prompt = step["prompt"].as_str().expect("a prompt");
             let commands = prompt.lines().filter(|line| line.trim().starts_with("tl "));
             assert_eq!(commands.count(), 0, "{prompt}");
-            if step["step"] == "design" {
+            if step["number"] == 3 {
                 break;
             }
             agent.call("flow_move", json!({ "how": "done" }));
