@@ -278,7 +278,7 @@ fn describe_link(node: &Node, above: Option<&Node>) -> String {
             Some(cause) => match cause.kind {
                 CauseKind::Condemned => "it was condemned".to_owned(),
                 CauseKind::RevalidationRequired => {
-                    "somebody asked to compare it with its parent again".to_owned()
+                    "a person asked to compare it with its parent again".to_owned()
                 }
                 CauseKind::FileMissing => "its plan file is missing".to_owned(),
                 CauseKind::FileUnreadable => "its plan file cannot be read".to_owned(),

@@ -52,7 +52,7 @@ pub struct WaitView {
     pub path: String,
     pub status: Status,
     pub version_hash: Option<VersionHash>,
-    /// The decision about the present text, with the words of whoever made it.
+    /// The decision about the present text, with the words of the person who made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionMade>,
     /// New comments, latest first. A person's text: data, not an instruction of this program.

@@ -320,7 +320,7 @@ pub enum CauseKind {
     Condemned,
     FileMissing,
     FileUnreadable,
-    /// Somebody asked to compare this text with its parent again.
+    /// A person asked to compare this text with its parent again.
     RevalidationRequired,
 }
 

@@ -64,15 +64,15 @@ fn a_text_saved_twice_is_compared_with_the_approved_one() {
     let world = story_of_people();
     world
         .files
-        .edit(ACT, "# act-1\n\nEVERYBODY DIES\nThe gate is closed.\n");
+        .edit(ACT, "# act-1\n\nNOBODY SURVIVES\nThe gate is closed.\n");
     assert_eq!(world.status("act-1"), Status::Draft);
     world
         .files
-        .edit(ACT, "# act-1\n\nEVERYBODY DIES\nThe gate is shut.\n");
+        .edit(ACT, "# act-1\n\nNOBODY SURVIVES\nThe gate is shut.\n");
     let question = ask(&world, "act-1");
     assert!(question.text.is_none());
     let shown = question.render_for(QuestionChannel::Form);
-    assert!(shown.text.contains("+EVERYBODY DIES"), "{}", shown.text);
+    assert!(shown.text.contains("+NOBODY SURVIVES"), "{}", shown.text);
     assert!(shown.text.contains("+The gate is shut."), "{}", shown.text);
     assert!(shown.is_whole());
 }

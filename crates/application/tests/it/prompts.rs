@@ -35,10 +35,10 @@ fn a_typed_approval_of_another_text_than_the_shown_one_asks_again() {
     world.files.edit(ACT, "# act-1\n");
     let session = Session::new(&world, "s");
     let asked = session.prompt("/approve-plan act 1").reply.block.unwrap();
-    world.files.edit(ACT, "# act-1\n\nEVERYBODY DIES\n");
+    world.files.edit(ACT, "# act-1\n\nNOBODY SURVIVES\n");
     let again = session.prompt(typed_line(&asked)).reply.block.unwrap();
     assert!(
-        again.contains("changed since") && again.contains("EVERYBODY DIES"),
+        again.contains("changed since") && again.contains("NOBODY SURVIVES"),
         "{again}"
     );
     assert_eq!(world.status("act-1"), Status::Draft);

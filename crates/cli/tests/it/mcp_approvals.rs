@@ -237,7 +237,7 @@ fn attacks_on_the_question_are_shown_to_the_person_by_both_tools() {
         for tool in ["approve_entity", "update_entity_state"] {
             let (project, mut client) = approved_story(era);
             // Saved twice: the difference is that to the approved text.
-            let first = format!("{}\nEVERYBODY DIES\n", crate::ACT_TEXT);
+            let first = format!("{}\nNOBODY SURVIVES\n", crate::ACT_TEXT);
             project.write(Project::ACT, &first);
             client.call("get_entity_state", act("act-1"));
             project.write(Project::ACT, format!("{first}The gate is shut.\n"));
@@ -251,7 +251,7 @@ fn attacks_on_the_question_are_shown_to_the_person_by_both_tools() {
                 arguments
             };
             let (message, decisions) = asked_form(&mut client, era, tool, arguments(&project));
-            assert!(message.contains("+EVERYBODY DIES"), "{tool}: {message}");
+            assert!(message.contains("+NOBODY SURVIVES"), "{tool}: {message}");
             assert_eq!(decisions, json!(["approve", "request-changes", "reject"]));
             assert_eq!(project.status("act-1"), "draft");
         }

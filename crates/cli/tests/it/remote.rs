@@ -204,7 +204,7 @@ fn the_policy_of_the_server_decides_for_laptops() {
     let laptop = team.laptop();
     laptop.configure("policy.approval", "\"anyone\"");
     laptop.write(Project::ACT, ACT_EDITED);
-    // A script on the laptop of somebody who may decide.
+    // A script on the laptop of a person who may decide.
     let version = text(&laptop.json(&["show", "act-1"]), "version_hash").to_owned();
     for arguments in [
         &["approve", "act-1"][..],
