@@ -146,8 +146,8 @@ const WAYS: &[Way] = &[
         project: tickets,
         claim: |project| {
             let mut client = Client::start(project, ERAS[0], &[]);
-            let request = json!({ "action": "phase", "ticket": "017a", "phase": "done" });
-            let answer = client.call("ticket", request).to_string();
+            let request = json!({ "ticket": "017a", "phase": "done" });
+            let answer = client.call("ticket_phase", request).to_string();
             client.end();
             answer
         },

@@ -59,7 +59,7 @@ fn list_shows_value_default_source_and_description() {
         assert!(shown.contains(part), "no `{part}` in:\n{shown}");
     }
     let gates = project.ok(&["config", "list", "policy.gates"]).stdout;
-    assert!(gates.contains("policy.gates.loc =") && !gates.contains("policy.approval"));
+    assert!(gates.contains("policy.gates.loc =") && !gates.contains("policy.approval ="));
 }
 
 #[test]

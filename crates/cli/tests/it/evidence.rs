@@ -242,8 +242,8 @@ fn a_client_that_started_the_program_runs_what_it_declared() {
     for era in ERAS {
         let mut client = Client::start(&project, era, &[]);
         let declared = json!({ "action": "add", "node": "017b", "command": ["touch", "ran"], "inputs": ["src"] });
-        client.call("evidence", declared);
-        let ran = client.call("evidence", json!({ "action": "run", "node": "017b" }));
+        client.call("plan_prove", declared);
+        let ran = client.call("plan_prove", json!({ "action": "run", "node": "017b" }));
         assert_eq!(structured(&ran)["proved"], json!(true), "{ran}");
         std::fs::remove_file(project.root().join("ran")).expect("it was run");
         client.end();

@@ -565,6 +565,7 @@ fn every_command_has_a_module() {
         "overlap" => "worktrees",
         "decisions" => "git_decisions",
         "move" => "presence",
+        "outline" | "stats" => "outline_and_stats",
         "host" | "trail" | "story" | "team" | "state" => "renamed_commands",
         "host install" => "hosts_install",
         "trail back" => "think_back",
