@@ -143,8 +143,15 @@ impl InitArgs {
             print_report(app, root, &profiles, &outcome);
             return Ok(ExitCode::Done);
         }
+        // A folder that was there before may hold profiles of the user.
+        let is_new_folder = !root.join(".throughline").exists();
         let files = create_project_folder(root)?;
-        let project = self.write_first_files(root, &files, &mut outcome)?;
+        let written = self.write_first_files(root, &files, &mut outcome);
+        let project = written.inspect_err(|_| {
+            if is_new_folder {
+                let _ = std::fs::remove_dir_all(root.join(".throughline"));
+            }
+        })?;
         let project = self.add_profiles(root, project, &mut outcome)?;
         if needs_guides(&project.profiles) {
             // Guides are templates for the user to edit, so existing ones are kept.
@@ -253,10 +260,6 @@ impl InitArgs {
             // next `tl init` would find it and keep the wrong settings.
             for path in &outcome.made {
                 let _ = files.remove_file(path);
-            }
-            // Fails, as it should, while profiles of the user are in it.
-            for folder in [PROFILES_FOLDER, ".throughline"] {
-                let _ = std::fs::remove_dir(root.join(folder));
             }
         })
     }
