@@ -122,6 +122,7 @@ const NOT_OVER_MCP: &[(&str, &str)] = &[
     ("host", "the hosts of this machine"),
     ("completions", "the shell"),
     ("man", "the terminal"),
+    ("reference", "writes our own documentation"),
     ("hook", "called by hosts"),
     ("statusline", "called by hosts"),
     ("mcp", "is the server"),
