@@ -61,7 +61,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             &["mcp"],
             &LOOP,
             BEGUN_TICK,
-            "tl mcp --toolsets core,tick",
+            "tl mcp --toolsets story",
         )
         .with_input(super::FROM_FILE)
         .acknowledging(Acknowledges::ByOutput)
@@ -123,7 +123,7 @@ const BEGUN_TICK: &str = r#"
 hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"lane","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}'
 call() { printf '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$1" "$2"; }
-nonce=$( { echo "$hello"; call tick_begin '{}'; sleep 0.5; } | tl mcp --toolsets core,tick | grep -o 'nonce[^0-9a-f]*[0-9a-f]*' | grep -o '[0-9a-f]*$' | tail -1)
+nonce=$( { echo "$hello"; call story_tick_begin '{}'; sleep 0.5; } | tl mcp --toolsets story | grep -o 'nonce[^0-9a-f]*[0-9a-f]*' | grep -o '[0-9a-f]*$' | tail -1)
 plan='{"rationale":"because","scene_intention":"Elena opens it","actions":[{"tool":"character.generate","args":{"name":"Ivo","role":"clerk","description":"Tired."}}]}'
-{ echo "$hello"; call tick_submit "{\"nonce\":\"$nonce\",\"plan\":$plan}"; } > ../input
+{ echo "$hello"; call story_tick_submit "{\"nonce\":\"$nonce\",\"plan\":$plan}"; } > ../input
 "#;
