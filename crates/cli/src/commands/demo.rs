@@ -1,81 +1,77 @@
-//! `tl demo`: a scripted walk through the life of a plan, in a new directory, with the real
-//! commands.
+//! `tl demo`: scripted walks in a new directory, with the real commands: the life of a plan in a
+//! story, and a ticket in a repository with code.
 //!
 //! Every step checks its exit code, so that the demo fails as soon as it would show something
 //! untrue.
+
+mod code;
+mod story;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use application::Failure;
-use clap::Args;
-use domain::ports::PlanFiles;
+use clap::{Args, Subcommand};
+use domain::ports::{CommandRunner, PlanFiles};
 use serde::Serialize;
-use store::DiskFiles;
+use store::{DiskFiles, ProcessRunner};
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, INFO, Ui, styled};
 use crate::wiring::App;
 
-/// Walk through the life of a plan, with a small story in a new directory
+/// See it at work in a new directory: a small story, or a repository with code
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl demo\n  tl demo ~/throughline-demo")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  tl demo\n  tl demo ~/throughline-demo\n  tl demo code"
+)]
 pub(crate) struct DemoArgs {
+    #[command(subcommand)]
+    kind: Option<DemoKind>,
+    #[command(flatten)]
+    place: DemoPlace,
+}
+
+#[derive(Debug, Subcommand)]
+enum DemoKind {
+    /// The life of a plan, with a small story (the default)
+    #[command(after_help = "Examples:\n  tl demo story\n  tl demo story ~/harbour")]
+    Story(DemoPlace),
+    /// A ticket in a repository with code: a blocked edit, red and green, two worktrees
+    #[command(after_help = "Examples:\n  tl demo code\n  tl demo code ~/shop")]
+    Code(DemoPlace),
+}
+
+#[derive(Debug, Clone, Args)]
+struct DemoPlace {
     /// Directory to create [default: `throughline-demo` in the current directory]
     directory: Option<PathBuf>,
 }
 
-const ACT_TEXT: &str = include_str!("demo/act.md");
-const CHAPTER_TEXT: &str = include_str!("demo/chapter.md");
-const SCENE_TEXT: &str = include_str!("demo/scene.md");
-const SECOND_CHAPTER_TEXT: &str = include_str!("demo/chapter-2.md");
-
-const ACT_FILE: &str = "acts/act-1/strategic-plan.md";
-const CHAPTER_FILE: &str = "acts/act-1/chapters/chapter-01/plan.md";
-const SCENE_FILE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
-const SECOND_CHAPTER_FILE: &str = "acts/act-1/chapters/chapter-02/plan.md";
-const SECOND_SCENE_FILE: &str = "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md";
-
 impl DemoArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let root = self
-            .directory
-            .clone()
-            .unwrap_or_else(|| find_free_directory(&app.start));
-        let cannot = |error: std::io::Error| {
-            Failure::unavailable(format!("cannot create `{}`: {error}", root.display()))
+        let (place, is_code) = match &self.kind {
+            None => (&self.place, false),
+            Some(DemoKind::Story(place)) => (place, false),
+            Some(DemoKind::Code(place)) => (place, true),
         };
-        // The demo approves and overwrites plans, so it never runs in an existing project.
-        let why_not = if root.join(".throughline").exists() {
-            Some("is a project already")
-        } else if std::fs::read_dir(&root).is_ok_and(|mut entries| entries.next().is_some()) {
-            Some("is not empty")
+        let root = create_directory(place, app)?;
+        let ui = Ui {
+            json: false,
+            silent: app.ui.json,
+        };
+        let project = if is_code { root.join("shop") } else { root };
+        let demo = Demo::open(ui, project)?;
+        if is_code {
+            code::run_steps(&demo)?;
         } else {
-            None
-        };
-        if let Some(why_not) = why_not {
-            return Err(Failure::refused(format!(
-                "`{}` {why_not}; the demo needs a new directory",
-                root.display()
-            ))
-            .with_step("tl demo SOME_NEW_DIRECTORY"));
+            story::run_steps(&demo)?;
         }
-        std::fs::create_dir_all(&root).map_err(cannot)?;
-        let root = root.canonicalize().map_err(cannot)?;
-        let files = DiskFiles::open(&root).map_err(cannot)?;
-        let demo = Demo {
-            ui: Ui {
-                json: false,
-                silent: app.ui.json,
-            },
-            root,
-            files,
-            steps: RefCell::new(Vec::new()),
-        };
-        demo.run_steps()?;
         if app.ui.json {
             app.ui.print_json(&DemoOutcome {
                 success: true,
@@ -85,6 +81,36 @@ impl DemoArgs {
         }
         Ok(ExitCode::Done)
     }
+}
+
+/// Creates the demo's directory. The demo approves and overwrites plans, so it never runs in an
+/// existing project.
+fn create_directory(place: &DemoPlace, app: &App) -> Result<PathBuf, Failure> {
+    let root = place
+        .directory
+        .clone()
+        .unwrap_or_else(|| find_free_directory(&app.start));
+    let why_not = if root.join(".throughline").exists() {
+        Some("is a project already")
+    } else if std::fs::read_dir(&root).is_ok_and(|mut entries| entries.next().is_some()) {
+        Some("is not empty")
+    } else {
+        None
+    };
+    if let Some(why_not) = why_not {
+        return Err(Failure::refused(format!(
+            "`{}` {why_not}; the demo needs a new directory",
+            root.display()
+        ))
+        .with_step("tl demo SOME_NEW_DIRECTORY"));
+    }
+    let cannot = |error| cannot_create(&root, &error);
+    std::fs::create_dir_all(&root).map_err(cannot)?;
+    root.canonicalize().map_err(cannot)
+}
+
+fn cannot_create(directory: &Path, error: &std::io::Error) -> Failure {
+    Failure::unavailable(format!("cannot create `{}`: {error}", directory.display()))
 }
 
 fn find_free_directory(start: &Path) -> PathBuf {
@@ -100,6 +126,9 @@ fn find_free_directory(start: &Path) -> PathBuf {
         .find(|path| !path.exists())
         .unwrap_or_else(|| start.join("throughline-demo"))
 }
+
+/// How long a git command of the demo may take.
+const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Demo {
     ui: Ui,
@@ -124,98 +153,16 @@ struct Step {
 }
 
 impl Demo {
-    fn run_steps(&self) -> Result<(), Failure> {
-        self.print_heading("A new project");
-        self.run_command(&["init", "--profile", "story"], ExitCode::Done)?;
-
-        self.print_heading("1. Plan from the top: the prompt an agent gets for act 1");
-        self.run_plan_truncated(&["plan", "act", "1"])?;
-        self.write_as_agent(ACT_FILE, ACT_TEXT)?;
-
-        self.print_heading("2. Nothing is planned below a plan that is not approved");
-        // Expected to fail: the refusal is what this step shows.
-        self.run_command(&["plan", "chapter", "1"], ExitCode::Failed)?;
-        self.run_command(&["approve", "act", "1"], ExitCode::Done)?;
-        self.print_remark(
-            "Now the chapter may be planned, and the prompt carries the whole act plan.",
-        );
-        self.write_as_agent(CHAPTER_FILE, CHAPTER_TEXT)?;
-        self.run_command(&["approve", "chapter", "1"], ExitCode::Done)?;
-        self.print_remark(
-            "The scene names a character the chapter does not mention: a warning, not a block.",
-        );
-        self.write_as_agent(SCENE_FILE, SCENE_TEXT)?;
-        self.run_command(&["approve", "scene", "0101"], ExitCode::Done)?;
-        self.run_command(&["tree"], ExitCode::Done)?;
-
-        self.print_heading(
-            "3. The act is edited, in whatever way: everything below is stale at once",
-        );
-        // Edited in the file and not by a command, because that is how it happens: the next command
-        // has to notice it by itself.
-        let edited = ACT_TEXT.replace(
-            "She refuses to leave the ship.",
-            "She leaves the ship for the first time in nine years.",
-        );
-        self.edit_as_author(ACT_FILE, &edited)?;
-        self.run_command(&["tree"], ExitCode::Done)?;
-        self.run_command(&["why", "scene", "0101"], ExitCode::Done)?;
-
-        self.print_heading("4. Decide: approve the new act, and keep the chapter as it is");
-        self.run_command(&["approve", "act", "1"], ExitCode::Done)?;
-        self.run_command(&["revalidate", "chapter", "1", "--keep"], ExitCode::Done)?;
-        self.print_remark("The chapter did not change, so its scene holds again by itself.");
-        self.run_command(&["tree"], ExitCode::Done)?;
-
-        self.print_heading("5. Every version is kept: restore one, and undo that too");
-        self.run_command(&["versions", "act", "1"], ExitCode::Done)?;
-        self.run_command(&["restore", "act", "1", "-1"], ExitCode::Done)?;
-        self.run_command(&["undo"], ExitCode::Done)?;
-        self.run_command(&["log", "--limit", "5"], ExitCode::Done)?;
-        self.run_command(&["check"], ExitCode::Done)?;
-
-        self.print_heading("6. An agent is blocked, and waits for you");
-        self.write_as_agent(SECOND_CHAPTER_FILE, SECOND_CHAPTER_TEXT)?;
-        self.run_command(&["status"], ExitCode::Done)?;
-        self.print_remark("That chapter is not approved. The agent's host asks before it writes a scene below it:");
-        // A real hook process with a real event, so that the demo also proves that hooks work here.
-        self.run_hook(SECOND_SCENE_FILE)?;
-        // Printed instead of run: a server would block the demo, and opening a browser unasked is
-        // rude.
-        self.print_remark("Decide in the browser. In one terminal, in the new directory:");
-        self.ui
-            .print_line(format_args!("  {}", styled(BOLD, "tl serve --open")));
-        self.print_remark("In another one, as the agent, which goes on as soon as you have approved the chapter there:");
-        self.ui.print_line(format_args!(
-            "  {}",
-            styled(BOLD, "tl wait chapter 2 && tl plan scene 0201")
-        ));
-
-        self.print_heading("What to try next");
-        let here = self.root.display();
-        for (command, what) in [
-            (format!("cd {here}"), "the story is yours to break"),
-            (
-                "tl status".to_owned(),
-                "the state of the work and what needs a decision",
-            ),
-            (
-                "tl plan scene 0102".to_owned(),
-                "the prompt for the next scene, with the chapter's plan in it",
-            ),
-            (
-                "rm .throughline/state.db; tl tree".to_owned(),
-                "lose the database and watch it come back",
-            ),
-            ("tl --help".to_owned(), "everything else"),
-        ] {
-            self.ui.print_line(format_args!(
-                "  {}  {}",
-                styled(BOLD, format!("{command:<36}")),
-                styled(DIM, what)
-            ));
-        }
-        Ok(())
+    fn open(ui: Ui, root: PathBuf) -> Result<Self, Failure> {
+        let cannot = |error| cannot_create(&root, &error);
+        std::fs::create_dir_all(&root).map_err(cannot)?;
+        let files = DiskFiles::open(&root).map_err(cannot)?;
+        Ok(Self {
+            ui,
+            root,
+            files,
+            steps: RefCell::new(Vec::new()),
+        })
     }
 
     fn print_heading(&self, text: &str) {
@@ -225,6 +172,28 @@ impl Demo {
 
     fn print_remark(&self, text: &str) {
         self.ui.print_line(styled(DIM, text));
+    }
+
+    fn print_what_next(&self, commands: &[(&str, &str)]) {
+        self.print_heading("What to try next");
+        let enter = format!("cd {}", self.root.display());
+        self.print_commands(&[(enter.as_str(), "it is yours to break")]);
+        self.print_commands(commands);
+    }
+
+    fn print_own_project(&self, commands: &[(&str, &str)]) {
+        self.print_heading("In your own project");
+        self.print_commands(commands);
+    }
+
+    fn print_commands(&self, commands: &[(&str, &str)]) {
+        for (command, what) in commands {
+            self.ui.print_line(format_args!(
+                "  {}  {}",
+                styled(BOLD, format!("{command:<36}")),
+                styled(DIM, what)
+            ));
+        }
     }
 
     fn write_as_agent(&self, path: &str, text: &str) -> Result<(), Failure> {
@@ -243,18 +212,85 @@ impl Demo {
 
     /// Prints a command as a person would type it, runs it, and checks its exit code.
     fn run_command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
-        self.ui.print_line(format_args!(
-            "{} {}",
-            styled(INFO, "$ tl"),
-            styled(INFO, &words.join(" "))
-        ));
-        // In this process: 20 starts of the program would make the demo slower without showing
-        // more.
-        self.check_exit_code(crate::run(self.build_arguments(words)), words, expected)
+        self.print_command("tl", words);
+        self.run_in(&self.root, words, self.ui.silent, expected)
+    }
+
+    /// As `run_command`, in another worktree.
+    fn run_command_beside(
+        &self,
+        worktree: &str,
+        words: &[&str],
+        expected: ExitCode,
+    ) -> Result<(), Failure> {
+        let project = format!("tl --project {worktree}");
+        self.print_command(&project, words);
+        self.run_in(&self.root.join(worktree), words, self.ui.silent, expected)
+    }
+
+    /// As `run_command`, for a command whose output is long: a remark says what it prints.
+    fn run_command_silently(&self, words: &[&str], prints: &str) -> Result<(), Failure> {
+        self.print_command("tl", words);
+        self.print_remark(prints);
+        self.run_in(&self.root, words, true, ExitCode::Done)
+    }
+
+    fn print_command(&self, program: &str, words: &[&str]) {
+        let words: Vec<String> = words.iter().map(|word| quote_word(word)).collect();
+        let line = format!("$ {program} {}", words.join(" "));
+        self.ui.print_line(styled(INFO, &line));
+    }
+
+    /// Runs a command in this process: 20 starts of the program would make the demo slower without
+    /// showing more.
+    fn run_in(
+        &self,
+        project: &Path,
+        words: &[&str],
+        silent: bool,
+        expected: ExitCode,
+    ) -> Result<(), Failure> {
+        let mut arguments: Vec<OsString> = vec!["tl".into(), "--project".into(), project.into()];
+        if silent {
+            arguments.push("--silent".into());
+        }
+        arguments.extend(words.iter().map(OsString::from));
+        self.check_exit_code(crate::run(arguments), words, expected)
+    }
+
+    fn run_git(&self, words: &[&str]) -> Result<(), Failure> {
+        self.print_command("git", words);
+        self.run_git_silently(words)
+    }
+
+    /// Runs git in the project, with none of the user's hooks and no signature.
+    fn run_git_silently(&self, words: &[&str]) -> Result<(), Failure> {
+        let safe = [
+            "git",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "commit.gpgSign=false",
+        ];
+        let command: Vec<String> = safe
+            .iter()
+            .chain(words)
+            .map(|&word| word.to_owned())
+            .collect();
+        let output = ProcessRunner::new(&self.root).run_command(&command, GIT_TIMEOUT)?;
+        match output {
+            Some(output) if output.exit_code == Some(0) => Ok(()),
+            Some(output) => Err(Failure::unavailable(format!(
+                "the demo stopped: `git {}` failed: {}",
+                words.join(" "),
+                output.output.trim()
+            ))),
+            None => Err(Failure::unavailable("the demo stopped: git did not end")),
+        }
     }
 
     /// Runs the hook as Claude Code does before it writes a file, and prints the refusal.
-    fn run_hook(&self, path: &str) -> Result<(), Failure> {
+    fn run_hook(&self, path: &str, content: &str) -> Result<(), Failure> {
         let broken =
             |error: std::io::Error| Failure::internal(format!("the demo stopped: {error}"));
         self.ui
@@ -265,7 +301,7 @@ impl Demo {
             "hook_event_name": "PreToolUse",
             "tool_name": "Write",
             "tool_use_id": "demo-1",
-            "tool_input": { "file_path": self.root.join(path), "content": "# The lights\n" },
+            "tool_input": { "file_path": self.root.join(path), "content": content },
         });
         #[expect(
             clippy::disallowed_methods,
@@ -297,20 +333,18 @@ impl Demo {
             .filter(|_| stopped)
         else {
             return Err(Failure::internal(
-                "the demo stopped: the hook let a scene pass",
+                "the demo stopped: the hook let the write pass",
             ));
         };
-        self.ui.print_lines(reason);
+        // The guide of the phase follows after an empty line.
+        self.ui
+            .print_lines(reason.split("\n\n").next().unwrap_or_default());
         Ok(())
     }
 
     /// Runs `tl plan` and prints the first lines of its long output.
     fn run_plan_truncated(&self, words: &[&str]) -> Result<(), Failure> {
-        self.ui.print_line(format_args!(
-            "{} {}",
-            styled(INFO, "$ tl"),
-            styled(INFO, format!("{} | head -12", words.join(" ")))
-        ));
+        self.print_command("tl", &[words, &["|", "head", "-12"]].concat());
         let app = App::new(self.ui, Some(self.root.clone()))?;
         // Calls the use case directly: the command would print the whole prompt.
         let request = application::plan_node::PlanRequest {
@@ -327,17 +361,6 @@ impl Demo {
         Ok(())
     }
 
-    fn build_arguments(&self, words: &[&str]) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> =
-            vec!["tl".into(), "--project".into(), self.root.clone().into()];
-        // With `--json` only the summary at the end may be printed.
-        if self.ui.silent {
-            arguments.push("--silent".into());
-        }
-        arguments.extend(words.iter().map(OsString::from));
-        arguments
-    }
-
     fn check_exit_code(
         &self,
         found: ExitCode,
@@ -349,9 +372,12 @@ impl Demo {
             exit_code: found.as_number(),
         });
         if found == expected {
-            if expected == ExitCode::Failed {
-                self.ui
-                    .print_line(styled(BAD, "(refused, as it should be)"));
+            match expected {
+                ExitCode::Failed => self
+                    .ui
+                    .print_line(styled(BAD, "(refused, as it should be)")),
+                ExitCode::Done | ExitCode::Usage => {}
+                ExitCode::Findings => self.ui.print_line(styled(BAD, "(failed, as it should)")),
             }
             return Ok(());
         }
@@ -360,5 +386,14 @@ impl Demo {
             "the demo stopped: `tl {command}` ended with {}",
             found.as_number()
         )))
+    }
+}
+
+/// Quotes a word as a shell needs it.
+fn quote_word(word: &str) -> String {
+    if word.contains(' ') {
+        format!("\"{word}\"")
+    } else {
+        word.to_owned()
     }
 }

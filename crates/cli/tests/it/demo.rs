@@ -41,32 +41,61 @@ fn the_demo_walks_the_whole_life() {
 
 #[test]
 fn what_it_says_to_try_next_works() {
-    let project = empty();
-    let output = project.ok(&["demo", "tour"]);
-    let tips: Vec<&str> = output
-        .stdout
-        .lines()
-        .skip_while(|line| *line != "What to try next")
-        .skip(1)
-        .collect();
-    let commands: Vec<Vec<&str>> = tips
-        .iter()
-        .filter_map(|tip| tip.trim().strip_prefix("tl "))
-        .map(|rest| {
-            rest.split("  ")
-                .next()
-                .unwrap_or_default()
-                .split(' ')
-                .collect()
-        })
-        .collect();
-    assert!(commands.len() >= 3, "{tips:?}");
-    for words in commands {
-        let mut command = project.command(&words);
-        command.current_dir(project.root().join("tour"));
-        let output = finished(&mut command);
-        assert_eq!(output.code, 0, "tl {words:?}: {}", output.stderr);
+    for (kind, folder) in [("story", "tour"), ("code", "tour/shop")] {
+        let project = empty();
+        let output = project.ok(&["demo", kind, "tour"]);
+        let tips: Vec<&str> = output
+            .stdout
+            .lines()
+            .skip_while(|line| *line != "What to try next")
+            .skip(1)
+            .take_while(|line| !line.is_empty())
+            .collect();
+        let commands: Vec<Vec<&str>> = tips
+            .iter()
+            .filter_map(|tip| tip.trim().strip_prefix("tl "))
+            // A server does not end.
+            .filter(|rest| !rest.starts_with("serve"))
+            .map(|rest| {
+                rest.split("  ")
+                    .next()
+                    .unwrap_or_default()
+                    .split(' ')
+                    .collect()
+            })
+            .collect();
+        assert!(commands.len() >= 3, "{tips:?}");
+        for words in commands {
+            let mut command = project.command(&words);
+            command.current_dir(project.root().join(folder));
+            let output = finished(&mut command);
+            assert_eq!(output.code, 0, "tl {words:?}: {}", output.stderr);
+        }
+        assert!(output.stdout.contains("In your own project"), "{kind}");
     }
+}
+
+#[test]
+fn the_demo_for_code_shows_a_block_a_cycle_and_a_worktree() {
+    let project = empty();
+    let output = project.ok(&["demo", "code", "tour"]);
+    for part in [
+        "$ tl ticket new \"Discount codes\"",
+        "Throughline (loc gate): 401 changed lines are not committed; the limit is 400",
+        "expected 45, got 50",
+        "001 › a-known-code-lowers-the-price [green] 0/2",
+        "001 › an-unknown-code-changes-nothing [red] 1/2",
+        "`001` is not done: scenario `001/an-unknown-code-changes-nothing` is open",
+        "`001` is claimed by",
+    ] {
+        assert!(
+            output.stdout.contains(part) || output.stderr.contains(part),
+            "no `{part}` in:\n{}{}",
+            output.stdout,
+            output.stderr
+        );
+    }
+    assert_eq!(names_in(&project, "tour"), ["beside", "shop"]);
 }
 
 #[test]

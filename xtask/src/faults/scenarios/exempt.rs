@@ -2,6 +2,8 @@
 
 const READS: &str = "reads; what it notices in the plan files is recorded as `tl status` records it, scenario `observe`";
 const CONFLICTS: &str = "needs a team server that was unreachable; tests/it/remote.rs of the store";
+const DEMONSTRATES: &str =
+    "a demonstration in a new directory, made of commands that have scenarios";
 const PRINTS: &str = "prints, and opens no project";
 
 /// Commands that change nothing, or whose changes cannot be swept here, as the manual pages name them.
@@ -26,10 +28,8 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("conflicts-list", CONFLICTS),
     ("conflicts-retry", CONFLICTS),
     ("conflicts-show", CONFLICTS),
-    (
-        "demo",
-        "a demonstration in a new directory, made of commands that have scenarios",
-    ),
+    ("demo-code", DEMONSTRATES),
+    ("demo-story", DEMONSTRATES),
     ("diff", READS),
     ("doc-diff", READS),
     ("doc-list", READS),
