@@ -45,6 +45,7 @@ pub mod approval_question;
 pub mod approve;
 pub mod brief;
 mod build_state;
+pub mod check_approvals;
 pub mod check_state;
 pub mod children_status;
 pub mod claim_node;

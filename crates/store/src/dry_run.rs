@@ -1,7 +1,12 @@
-//! Dry run: a copy of the state in memory and read-only plan files, so that nothing is written.
+//! Dry run: a copy of the state in memory, read-only plan files and decisions, so that nothing is
+//! written.
 
+use std::collections::BTreeSet;
+
+use domain::decision::DecisionId;
 use domain::ports::{
-    FileFault, FileReadResult, FileStatResult, FolderEntry, PlanFiles, Store, StoreFault,
+    DecisionFolder, DecisionListing, FileFault, FileReadResult, FileStatResult, FolderEntry,
+    PlanFiles, StateMark, Store, StoreFault,
 };
 use domain::settings::Storage;
 use domain::tree::FactMismatch;
@@ -73,5 +78,61 @@ impl PlanFiles for ReadOnlyFiles<'_> {
 
     fn remove_file(&self, _path: &str) -> Result<(), FileFault> {
         Ok(())
+    }
+}
+
+/// Decisions of a working tree as an adopted clone counts them, without adopting it.
+pub struct AdoptedDecisions<'d>(&'d dyn DecisionFolder);
+
+impl<'d> AdoptedDecisions<'d> {
+    /// Returns such a view of these decisions.
+    #[must_use]
+    pub fn new(folder: &'d dyn DecisionFolder) -> Self {
+        Self(folder)
+    }
+}
+
+impl DecisionFolder for AdoptedDecisions<'_> {
+    fn list_changed(
+        &self,
+        state: &StateMark,
+        thorough: bool,
+    ) -> Result<Option<DecisionListing>, StoreFault> {
+        self.0.list_changed(state, thorough)
+    }
+
+    fn list_all(&self) -> Result<BTreeSet<DecisionId>, StoreFault> {
+        self.0.list_all()
+    }
+
+    fn remember_look(&self, _listing: &DecisionListing) {}
+
+    fn made_here(&self) -> Result<BTreeSet<DecisionId>, StoreFault> {
+        self.0.made_here()
+    }
+
+    fn mark_made_here(&self, _ids: &[DecisionId]) -> Result<(), StoreFault> {
+        Ok(())
+    }
+
+    fn remember_head(&self, _state: &StateMark) {}
+
+    fn is_adopted(&self) -> bool {
+        true
+    }
+
+    fn mark_adopted(&self) -> Result<(), StoreFault> {
+        Ok(())
+    }
+
+    fn list_other_branches(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault> {
+        self.0.list_other_branches()
+    }
+
+    fn find_in_remote_history(
+        &self,
+        ids: &BTreeSet<DecisionId>,
+    ) -> Result<BTreeSet<DecisionId>, StoreFault> {
+        self.0.find_in_remote_history(ids)
     }
 }

@@ -55,7 +55,7 @@ pub use chosen_databases::ChosenDatabases;
 pub use chosen_servers::ChosenServers;
 pub use clock::{SystemClock, local_time_zone};
 pub use coordination::RepositoryCoordination;
-pub use dry_run::{ReadOnlyFiles, copy_in_memory};
+pub use dry_run::{AdoptedDecisions, ReadOnlyFiles, copy_in_memory};
 pub use durable::write_atomically;
 pub use engine::EngineSettings;
 pub use git::{DiskDecisions, DiskGit, GitChanges, tracks_files_below};

@@ -14,19 +14,32 @@ use std::path::PathBuf;
 
 /// Check the integrity of the state, and that it matches the plan files
 ///
-/// Read-only, except with `--accept-history`. Exits with 3 if problems were found.
+/// With `--ci`: whether the plans of the branch are approved, judged by the files and decisions in
+/// the working tree alone. Read-only, except with `--accept-history`. Exits with 3 if problems were
+/// found.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl check\n  tl check --json\n  tl check --accept-history   # in your own terminal"
+    after_help = "Examples:\n  tl check\n  tl check --json\n  tl check --accept-history   # in your own terminal\n  tl check --ci --since origin/main   # in a pull request"
 )]
 pub(crate) struct CheckArgs {
     /// Accept a history that differs from the last known one, after you replaced the state yourself
     #[arg(long)]
     accept_history: bool,
+
+    /// Check that the plans are approved, as in continuous integration; nothing is written
+    #[arg(long, conflicts_with = "accept_history")]
+    ci: bool,
+
+    /// Only plans that HEAD changed since it left this commit or branch, and those below them
+    #[arg(long, value_name = "COMMIT", requires = "ci")]
+    since: Option<String>,
 }
 
 impl CheckArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        if self.ci {
+            return super::check_ci::run(app, self.since.as_deref());
+        }
         if self.accept_history {
             accept_history(app)?;
         }

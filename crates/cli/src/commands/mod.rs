@@ -6,6 +6,7 @@ mod approve;
 mod backup;
 mod brief;
 mod check;
+mod check_ci;
 mod children;
 mod claim;
 mod comment;

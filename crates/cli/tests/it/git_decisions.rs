@@ -115,7 +115,7 @@ pub(crate) fn adopted_clone(folder: &Path) -> Copy {
     copy
 }
 
-fn unadopted_clone(folder: &Path) -> Copy {
+pub(crate) fn unadopted_clone(folder: &Path) -> Copy {
     let copy = Copy {
         project: Project::empty(binary()),
     };

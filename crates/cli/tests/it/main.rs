@@ -10,6 +10,7 @@ mod brief;
 mod caller;
 mod cascade;
 mod check;
+mod check_ci;
 mod children;
 mod claim;
 mod claims_of_done;

@@ -226,6 +226,16 @@ pub trait Git {
         Ok(Vec::new())
     }
 
+    /// Returns the files of the project that HEAD changed since it left `base`, a commit or branch.
+    /// Starts two processes.
+    ///
+    /// # Errors
+    /// When there is no such commit, or git is not installed or fails.
+    fn list_changed_since(&self, base: &str) -> Result<Vec<String>, StoreFault> {
+        let _ = base;
+        Ok(Vec::new())
+    }
+
     /// Returns the files of the project that would conflict if two commits were merged. Writes
     /// nothing to the repository. Starts one process.
     ///

@@ -108,14 +108,50 @@ fn list_worktrees(place: &RepositoryPaths) -> Result<Vec<OpenBranch>, StoreFault
     Ok(found)
 }
 
-/// Returns the files of the project that `tip` changed since it left `base`.
+/// Returns the files of the project that HEAD changed since it left `base`.
+pub(super) fn list_changed_since(
+    place: &RepositoryPaths,
+    base: &str,
+) -> Result<Vec<String>, StoreFault> {
+    // Resolved first: a name that begins with `-` must not be read as an option.
+    let commit = run_git(
+        place,
+        &[
+            "rev-parse",
+            "--verify",
+            "--end-of-options",
+            &format!("{base}^{{commit}}"),
+        ],
+        &format!("cannot find the commit `{base}`"),
+    )?;
+    let ended = run_changed_files(place, commit.trim(), "HEAD")?;
+    if ended.code != 0 {
+        return Err(ended.to_fault(&format!("cannot compare HEAD with `{base}`")));
+    }
+    Ok(split_names(&ended.said))
+}
+
+/// Returns the files of the project that `tip` changed since it left `base`. Without a common
+/// commit (unrelated histories) there are none; such a branch cannot be merged either.
 fn list_changed_files(
     place: &RepositoryPaths,
     base: &str,
     tip: &str,
 ) -> Result<Vec<String>, StoreFault> {
-    // Three dots: from the merge base. Without one (unrelated histories) git fails; such a branch
-    // cannot be merged either.
+    let ended = run_changed_files(place, base, tip)?;
+    Ok(if ended.code == 0 {
+        split_names(&ended.said)
+    } else {
+        Vec::new()
+    })
+}
+
+fn run_changed_files(
+    place: &RepositoryPaths,
+    base: &str,
+    tip: &str,
+) -> Result<process::GitOutput<String>, StoreFault> {
+    // Three dots: from the merge base.
     let range = format!("{base}...{tip}");
     let arguments = [
         "diff",
@@ -127,15 +163,11 @@ fn list_changed_files(
         "-z",
         &range,
     ];
-    let ended = process::run_git_within(place, &arguments, BRANCH_TIMEOUT, process::read_to_text)?;
-    if ended.code != 0 {
-        return Ok(Vec::new());
-    }
-    Ok(ended
-        .said
-        .split_terminator('\0')
-        .map(str::to_owned)
-        .collect())
+    process::run_git_within(place, &arguments, BRANCH_TIMEOUT, process::read_to_text)
+}
+
+fn split_names(listed: &str) -> Vec<String> {
+    listed.split_terminator('\0').map(str::to_owned).collect()
 }
 
 /// Returns the files of the project that conflict in a merge of two commits.

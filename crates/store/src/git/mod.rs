@@ -200,6 +200,12 @@ impl Git for DiskGit {
         })
     }
 
+    fn list_changed_since(&self, base: &str) -> Result<Vec<String>, StoreFault> {
+        self.find_repository()?.map_or(Ok(Vec::new()), |place| {
+            branches::list_changed_since(&place, base)
+        })
+    }
+
     fn predict_conflicts(&self, one: &str, other: &str) -> Result<Vec<String>, StoreFault> {
         self.find_repository()?.map_or(Ok(Vec::new()), |place| {
             branches::predict_conflicts(&place, one, other)
