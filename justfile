@@ -42,4 +42,4 @@ faults *options:
 
 # A small story in a new directory, and a plan's whole life
 demo:
-    cargo run --release -- demo
+    cargo run -- demo

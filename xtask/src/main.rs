@@ -1,13 +1,15 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks, fault injection.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask bench [hooks|work|git|search|web|team|compare OLD_TL] [--quick]`,
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask dist`, `cargo xtask record`, `cargo xtask bench [hooks|work|git|search|web|team|compare OLD_TL] [--quick]`,
 //! `cargo xtask faults`. The product never uses anything from here.
 
 mod bench;
 mod build_budget;
+mod dist;
 mod faults;
 mod generate;
 mod order;
+mod recording;
 mod tidy;
 mod workspace;
 
@@ -23,6 +25,8 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask tidy --record-names  record the share of one-word function names per crate
        cargo xtask order                find the functions hooks run, for the linker (needs valgrind)
        cargo xtask build-budget dev|release [--record]   CPU seconds of a cold build per crate, against the recorded total
+       cargo xtask record               play a session with the program and draw it for README
+       cargo xtask dist [--check [--profile NAME]]   build every package, and install and run each
        cargo xtask bench [--quick]      measure the whole program against an empty process
        cargo xtask bench hooks [--quick]   the same for hooks
        cargo xtask bench crowd [--quick]   hooks of eight sessions at once
@@ -47,9 +51,13 @@ fn main() -> ExitCode {
         ["tidy", "--record-names"] => tidy::record_function_names(),
         ["bench"] => bench::bench(bench::Length::Full),
         ["bench", "--quick"] => bench::bench(bench::Length::Quick),
+        ["record"] => recording::record(),
         ["order"] => order::order(),
         ["build-budget", profile] => build_budget::check_budget(profile, false),
         ["build-budget", profile, "--record"] => build_budget::check_budget(profile, true),
+        ["dist"] => dist::dist("dist", false),
+        ["dist", "--check"] => dist::dist("dist", true),
+        ["dist", "--check", "--profile", profile] => dist::dist(profile, true),
         ["faults", options @ ..] => faults::faults(options),
         ["bench", "hooks"] => bench::hooks::bench(bench::Length::Full),
         ["bench", "hooks", "--quick"] => bench::hooks::bench(bench::Length::Quick),

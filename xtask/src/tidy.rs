@@ -1,9 +1,10 @@
-//! Repository checks: crate arrows, module docs, file lengths, code map, vocabulary, function names, link order, generated pages.
+//! Repository checks: crate arrows, module docs, file lengths, code map, vocabulary, function names, link order, links of pages, generated pages.
 
 mod arrows;
 mod files;
 mod function_names;
 mod hook_path;
+mod links;
 mod vocabulary;
 
 use crate::workspace::metadata;
@@ -20,6 +21,7 @@ pub(crate) fn tidy() -> Outcome {
     findings.extend(vocabulary::check_vocabulary());
     findings.extend(function_names::check_function_names());
     findings.extend(hook_path::check_hook_path());
+    findings.extend(links::check_links());
     findings.extend(generate::stale()?);
     if findings.is_empty() {
         say("tidy: every rule holds");
