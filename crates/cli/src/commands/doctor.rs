@@ -6,6 +6,8 @@ mod health;
 mod latency;
 mod probe;
 
+use std::path::Path;
+
 use application::Failure;
 use clap::Args;
 use domain::host_event::Host;
@@ -21,6 +23,7 @@ use crate::commands::doctor::health::{
 };
 pub(crate) use crate::commands::doctor::latency::{HookLatency, compute_latencies};
 use crate::commands::host_choice::missing_on_path_note;
+use crate::commands::init::InitArgs;
 use crate::exit_code::ExitCode;
 use crate::trust::pending_policy_notice;
 use crate::ui::{BAD, BOLD, DIM, GOOD, Styled, Ui, WARN, styled};
@@ -34,12 +37,16 @@ use crate::wiring::{App, Project};
 /// if problems were found.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl host doctor\n  tl host doctor --json\n  tl host doctor --trust codex   let Codex run this project's hooks"
+    after_help = "Examples:\n  tl host doctor\n  tl host doctor --json\n  tl host doctor --fix   after `tl` was moved or upgraded\n  tl host doctor --trust codex   let Codex run this project's hooks"
 )]
 pub(crate) struct DoctorArgs {
     /// Make this host trust the hooks of this project (only Codex needs it)
     #[arg(long, value_name = "HOST", value_parser = ["codex"])]
     trust: Option<String>,
+
+    /// Install again what is missing, out of date, or calls a program that moved
+    #[arg(long)]
+    fix: bool,
 }
 
 /// Outcome of `tl host doctor`.
@@ -56,6 +63,9 @@ struct DoctorOutcome {
     /// Decisions a person has to make before policy and history are trusted again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trust: Vec<HostFinding>,
+    /// The hosts whose entries were installed again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixed: Vec<Host>,
     hosts: Vec<HostHealth>,
     latency: Vec<HookLatency>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -78,10 +88,12 @@ impl DoctorArgs {
         if self.trust.is_some() {
             trust_project_hooks(app.ui, &disk)?;
         }
-        let hosts: Vec<HostHealth> = Host::ALL
-            .into_iter()
-            .filter_map(|host| check_host(&disk, host).or_else(|| check_plugin(&disk, host)))
-            .collect();
+        let mut hosts = check_all_hosts(&disk);
+        let mut fixed = Vec::new();
+        if self.fix {
+            fixed = install_again(app, &root, &hosts)?;
+            hosts = check_all_hosts(&disk);
+        }
         // The probes touch no plan and so do not open the state. A hook that cannot open it fails
         // open, which nobody would notice otherwise.
         let opened = project.open_store(app.ui, None);
@@ -110,6 +122,7 @@ impl DoctorArgs {
             settings: broken,
             state,
             trust: untrusted,
+            fixed,
             hosts,
             latency: compute_latencies(&root),
         };
@@ -118,6 +131,36 @@ impl DoctorArgs {
         }
         Ok(ExitCode::from_check(outcome.ok))
     }
+}
+
+fn check_all_hosts(disk: &DiskFiles) -> Vec<HostHealth> {
+    Host::ALL
+        .into_iter()
+        .filter_map(|host| check_host(disk, host).or_else(|| check_plugin(disk, host)))
+        .collect()
+}
+
+/// Installs the hooks of every host again whose findings ask for that, in the same way, and returns
+/// these hosts.
+fn install_again(app: &App, root: &Path, hosts: &[HostHealth]) -> Result<Vec<Host>, Failure> {
+    let silent = App {
+        ui: Ui {
+            silent: true,
+            ..app.ui
+        },
+        start: root.to_owned(),
+        explicit: true,
+    };
+    let mut fixed = Vec::new();
+    for health in hosts.iter().filter(|health| health.needs_install()) {
+        let Some(setup) = &health.setup else { continue };
+        // A path is that of this program now; a bare name is looked up by every machine itself.
+        let program = (!setup.program.contains('/')).then(|| setup.program.clone());
+        let name = health.host.as_str().to_owned();
+        InitArgs::for_hosts(vec![name], setup.strict, setup.status_line, program).run(&silent)?;
+        fixed.push(health.host);
+    }
+    Ok(fixed)
 }
 
 /// Warns of a SQLite database on a network file system: WAL needs shared memory, which works on one
@@ -183,6 +226,9 @@ fn print_outcome(ui: Ui, outcome: &DoctorOutcome) {
             "Next:  {}   install into the detected hosts",
             styled(BOLD, "tl init --host auto")
         ));
+    }
+    for host in &outcome.fixed {
+        ui.print_success(format_args!("{}: installed again", host.display_name()));
     }
     for health in &outcome.hosts {
         ui.print_line(format_args!(

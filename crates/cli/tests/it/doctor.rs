@@ -108,6 +108,40 @@ fn every_host_answers_through_its_own_command_line() {
 }
 
 #[test]
+fn a_program_that_moved_is_found_and_its_entries_repaired() {
+    for (host, file, ..) in HOSTS {
+        let project = story();
+        project.ok(&[
+            "init",
+            "--host",
+            host,
+            "--strict",
+            "--program",
+            "/nowhere/bin/tl",
+        ]);
+        let before = project.read(file);
+        assert_eq!(examine(&project, &[]).0, 3, "{host}");
+        let output = project.ok(&["doctor", "--fix"]);
+        assert!(
+            output.stdout.contains("installed again"),
+            "{host}: {}",
+            output.stdout
+        );
+        let repaired = project.read(file);
+        let program = binary().to_str().expect("Unicode").to_owned();
+        assert_eq!(
+            repaired,
+            before.replace("/nowhere/bin/tl", &program),
+            "{host}: nothing but the program changed"
+        );
+        let (code, outcome) = examine(&project, &[]);
+        assert_eq!(code, 0, "{host}: {outcome}");
+        let again = project.ok(&["host", "doctor", "--fix"]);
+        assert!(!again.stdout.contains("installed again"), "{host}");
+    }
+}
+
+#[test]
 fn a_program_that_is_gone_is_a_problem() {
     for (host, ..) in HOSTS {
         let project = story();

@@ -29,6 +29,9 @@ pub(super) struct HostHealth {
     pub(super) file: String,
     /// Program that the hooks run.
     pub(super) program: Option<String>,
+    /// How the hooks were installed, to install them again in the same way.
+    #[serde(skip)]
+    pub(super) setup: Option<HookSetup>,
     pub(super) hooks: usize,
     pub(super) probes: Vec<Probe>,
     pub(super) findings: Vec<HostFinding>,
@@ -79,6 +82,14 @@ impl HostHealth {
         self.add_finding(HostFindingSeverity::Warning, message.into(), next_steps);
     }
 
+    /// Whether installing again would end one of the findings.
+    pub(super) fn needs_install(&self) -> bool {
+        let again = install_command(self.host);
+        self.findings
+            .iter()
+            .any(|finding| finding.next_steps.contains(&again))
+    }
+
     fn add_finding(&mut self, severity: HostFindingSeverity, message: String, next_steps: &[&str]) {
         let next_steps = next_steps.iter().map(|step| (*step).to_owned()).collect();
         self.findings.push(HostFinding {
@@ -89,6 +100,11 @@ impl HostHealth {
     }
 }
 
+/// The command that installs a host's hooks, again too.
+fn install_command(host: Host) -> String {
+    format!("tl init --host {}", host.as_str())
+}
+
 /// Checks a host; `None` if it is not installed in this project.
 pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     let file = host_spec(host).hooks_path;
@@ -96,11 +112,12 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         host,
         file: file.to_owned(),
         program: None,
+        setup: None,
         hooks: 0,
         probes: Vec::new(),
         findings: Vec::new(),
     };
-    let again = format!("tl init --host {}", host.as_str());
+    let again = install_command(host);
     // A host without a file is not installed, which is no finding. A file that cannot be read is
     // one, because the host cannot read it either.
     let text = match read_project_file(disk, file) {
@@ -136,6 +153,7 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         return Some(health);
     };
     health.program = Some(ours.setup.program.clone());
+    health.setup = Some(ours.setup.clone());
     health.hooks = ours.entries.len();
     let all = host_files(host, &ours.setup);
     let current = check_entries(&mut health, &all, &text, &ours.setup, &again);
@@ -183,6 +201,7 @@ pub(super) fn check_plugin(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         host,
         file: format!("the plugin enabled in {file}"),
         program: Some(setup.program.clone()),
+        setup: None,
         hooks: ours.entries.len(),
         probes: Vec::new(),
         findings: Vec::new(),
