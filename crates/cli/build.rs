@@ -28,6 +28,7 @@ fn main() {
     if native && glibc && asked("THROUGHLINE_LINK") != "dynamic" {
         link_statically(Path::new(&out));
     }
+    name_version(asked("PROFILE") == "release");
     println!("cargo::rerun-if-changed=hook-path.txt");
     // Linkers that know no scripts are named in the flags of a build: it stays as it was then.
     let understood = !["mold", "wild"]
@@ -43,6 +44,28 @@ fn main() {
     if optimised && understood && asked("THROUGHLINE_LINK") != "dynamic" {
         order_hook_path(Path::new(&out));
     }
+}
+
+/// Sets what `tl --version` prints. An optimised build from a repository names the commit and its date; another build would be linked
+/// again with every commit.
+fn name_version(optimised: bool) {
+    let mut version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    // A package from a registry may be unpacked inside a repository that is not ours.
+    let ours = Path::new("../../.git");
+    if optimised && ours.exists() {
+        let asked = |arguments: &[&str]| -> Option<String> {
+            let output = Command::new("git").args(arguments).output().ok()?;
+            let text = String::from_utf8(output.stdout).ok()?;
+            output.status.success().then(|| text.trim().to_owned())
+        };
+        if let Some(log) = asked(&["rev-parse", "--git-path", "logs/HEAD"]) {
+            println!("cargo::rerun-if-changed={log}");
+        }
+        if let Some(commit) = asked(&["log", "-1", "--format=%h %cs"]) {
+            version = format!("{version} ({commit})");
+        }
+    }
+    println!("cargo::rustc-env=THROUGHLINE_VERSION={version}");
 }
 
 /// Lays the functions a hook runs side by side. A hook runs for milliseconds, and every stretch of the program it touches first

@@ -49,10 +49,13 @@ use crate::renamed_commands::{RenamedLine, rename_former_command, word_positions
 use crate::ui::{BAD, Ui, styled};
 use crate::wiring::App;
 
+/// Version, with the commit in a build that is shipped.
+const VERSION: &str = env!("THROUGHLINE_VERSION");
+
 /// Keep an AI agent's long work on its plan
 // No long help: with one, clap would spread the options over three lines each.
 #[derive(Debug, Parser)]
-#[command(name = "tl", version, max_term_width = 100)]
+#[command(name = "tl", version = VERSION, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     everywhere: GlobalOptions,
@@ -144,7 +147,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         && (word == "--version" || word == "-V")
     {
         let ui = Ui::default();
-        ui.print_line(format_args!("tl {}", env!("CARGO_PKG_VERSION")));
+        ui.print_line(format_args!("tl {VERSION}"));
         ui::flush_output();
         return ExitCode::Done;
     }

@@ -17,7 +17,7 @@ const PROMPTS = ["chat.message", "command.execute.before"]
 let missing = false
 const MISSING =
   "Throughline: `" + PROGRAM + "` was not found on this machine, so the gates of this project are off. " +
-  "Next: install `tl`, then run `tl host install`."
+  "Next: `npm install --global throughline` (or `cargo install throughline`), then `tl host doctor --fix`."
 
 // Starts the program with the payload on its input. Resolves with its answer, or with null when it could not answer.
 function run(payload, directory) {

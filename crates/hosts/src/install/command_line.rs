@@ -46,7 +46,7 @@ fn missing_program_warning(program: &str, host: Host, event: &str) -> String {
     }
     let text = format!(
         "Throughline: `{program}` was not found on this machine, so the gates of this project are off. \
-         Next: install `tl`, then run `tl host install`."
+         Next: `npm install --global throughline` (or `cargo install throughline`), then `tl host doctor --fix`."
     );
     let event = HostEvent {
         host,
