@@ -188,6 +188,12 @@ fn compare_with_files(
                 message: format!("`{path}`: {why}"),
                 next_steps: vec!["move or rename it".to_owned()],
             }),
+            Notice::NotAtItsPlace { path, expected } => findings.push(AuditFinding {
+                kind: AuditFindingKind::Misplaced,
+                node: None,
+                message: format!("`{path}` looks like a plan, but its path should be `{expected}`"),
+                next_steps: vec![format!("tl move {path}")],
+            }),
             Notice::Duplicate { label, path, other } => {
                 findings.push(duplicate_id_finding(&label, &path, &other));
             }

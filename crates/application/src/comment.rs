@@ -58,6 +58,7 @@ pub fn add_comment(
             at: ctx.clock.now(),
             text,
             decision: None,
+            carried_at: None,
         };
         // The summary is one line of the log; the whole text is in the record.
         let start: String = clean_line(&said.text).chars().take(120).collect();

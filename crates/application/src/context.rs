@@ -99,6 +99,8 @@ pub enum Notice {
     Unavailable { path: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
+    /// A file looks like a plan, but is not where the profile expects that plan.
+    NotAtItsPlace { path: String, expected: String },
     /// A plan has the id of another one, and is shown under a label.
     Duplicate {
         label: String,
@@ -534,7 +536,10 @@ pub(crate) fn shorten_notices(mut notices: Vec<Notice>) -> Vec<Notice> {
         // Only these come in thousands; all other notices are few and always shown.
         let is_about_a_file = matches!(
             one,
-            Notice::Misplaced { .. } | Notice::Unavailable { .. } | Notice::Duplicate { .. }
+            Notice::Misplaced { .. }
+                | Notice::NotAtItsPlace { .. }
+                | Notice::Unavailable { .. }
+                | Notice::Duplicate { .. }
         );
         files += usize::from(is_about_a_file);
         !is_about_a_file || files <= MAX_FILE_NOTICES

@@ -3,10 +3,17 @@
 //! An approval, a claim or a completion names its plan by id; on another clone, or after a rename,
 //! the same name could mean the other plan.
 
-use domain::duplicate_ids::{id_of_alias, is_duplicate, renumber_command};
-use domain::node::Node;
+use std::collections::HashSet;
+
+use domain::duplicate_ids::{
+    SharedIdFile, id_of_alias, is_duplicate, label_files, renumber_command,
+};
+use domain::fact::Fact;
+use domain::node::{Node, NodeName};
 use domain::ports::{FileStatResult, Snapshot};
 use domain::profile::parent_folder;
+use domain::shape::Layout;
+use domain::tree::Tree;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -66,4 +73,48 @@ fn list_files_with_id(
         .collect();
     found.sort();
     Ok(found)
+}
+
+/// Returns the facts that label the plans which shared an id with a renamed one: the first of those
+/// that are left has it alone.
+pub(crate) fn relabel_remaining(ctx: &Context<'_>, tree: &Tree, layout: &Layout) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let renamed: HashSet<_> = layout.changes.iter().map(|change| change.node).collect();
+    for node in renamed.iter().filter_map(|id| tree.get(*id)) {
+        let level = ctx
+            .find_profile(&node.profile)
+            .and_then(|profile| profile.find_level(&node.level));
+        if !level.is_some_and(domain::profile::Level::is_flat) {
+            continue;
+        }
+        let id = id_of_alias(&node.alias);
+        let mut left: Vec<&Node> = tree
+            .nodes()
+            .filter(|other| (&other.profile, &other.level) == (&node.profile, &node.level))
+            .filter(|other| id_of_alias(&other.alias) == id && !renamed.contains(&other.id))
+            .collect();
+        left.sort_by(|a, b| a.path.cmp(&b.path));
+        let files: Vec<SharedIdFile<'_>> = left
+            .iter()
+            .map(|other| SharedIdFile {
+                path: other.path.as_deref().unwrap_or_default(),
+                is_recorded: true,
+            })
+            .collect();
+        let labels = label_files(id, &files, &HashSet::new());
+        for (other, alias) in left.into_iter().zip(labels) {
+            let after = NodeName {
+                alias,
+                ..other.name()
+            };
+            if other.name() != after {
+                facts.push(Fact::NodeRenamed {
+                    node: other.id,
+                    before: other.name(),
+                    after,
+                });
+            }
+        }
+    }
+    facts
 }

@@ -12,6 +12,7 @@ use domain::node_reference::Unresolved;
 use domain::ports::{FileFault, StoreFault};
 use domain::revalidation::KeepRefused;
 use domain::search::documents::InvalidQuery;
+use domain::shape::ShapeRefused;
 use domain::stamp::NotAStamp;
 use domain::token::TokenRefused;
 use domain::trail::MapRefused;
@@ -371,6 +372,34 @@ impl From<NoSuchVersion> for Failure {
                 failure.with_step(format!("tl versions {node}"))
             }
             NoSuchVersion::Unreadable(_) => failure,
+        }
+    }
+}
+
+impl From<ShapeRefused> for Failure {
+    fn from(error: ShapeRefused) -> Self {
+        let kind = match &error {
+            ShapeRefused::Taken { .. } => FailureKind::Conflict,
+            ShapeRefused::NotAnAlias(_)
+            | ShapeRefused::NoSplitPoint { .. }
+            | ShapeRefused::NotAChild { .. } => FailureKind::Invalid,
+            _ => FailureKind::Refused,
+        };
+        let failure = Self::new(kind, error.to_string());
+        match &error {
+            ShapeRefused::Taken { alias } => {
+                failure.with_step(format!("tl insert {alias}   # a new plan there; the others make room"))
+            }
+            ShapeRefused::OutOfNumbers { level, .. } => failure.with_step(format!(
+                "raise `numbers` of the level `{level}` in a profile of your own: docs/guides/profiles.md"
+            )),
+            ShapeRefused::NotNumbered { level } => {
+                failure.with_step(format!("tl add {level} --name NAME"))
+            }
+            ShapeRefused::NoSplitPoint { .. } => {
+                failure.with_step("tl show NODE   # its headings; a line number works as well")
+            }
+            _ => failure.with_step("tl tree"),
         }
     }
 }

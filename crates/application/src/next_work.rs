@@ -93,7 +93,7 @@ fn next_action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
     let below = profile.and_then(|profile| {
         profile
             .levels_under(&node.level)
-            .find(|level| level.file.is_some() && !level.root)
+            .find(|level| level.file.is_some() && !level.is_flat())
     });
     let path = tree.alias_path(node);
     let has_children = tree.children(node.id).next().is_some();
@@ -101,10 +101,11 @@ fn next_action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
         Some(level) if !has_children => {
             // The command names the first child, ready to paste; without a number pattern the
             // person has to choose a name.
-            let number = u32::try_from(node.order).ok();
+            let above = profile.and_then(|profile| profile.find_level(&node.level));
+            let number = above.and_then(|above| above.number_of(&node.alias));
             let id = level
                 .alias
-                .format_alias(1, number)
+                .format_below(1, &node.alias, number)
                 .unwrap_or_else(|| "NAME".to_owned());
             format!("tl plan {} {id} --under {path}", level.name)
         }

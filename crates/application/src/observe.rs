@@ -596,7 +596,7 @@ fn build_operation(
     };
     let now = operation.at;
     // Another id is no other text, and a copy would stay in the folder that the plan leaves.
-    if verb != Verb::Renumber {
+    if !verb.moves_files() {
         let is_checkout = verb == Verb::Observe && was_checked_out(ctx, &*tx)?;
         back_up_overwritten(ctx, tx, &tree, &mut operation.facts, now, is_checkout)?;
     }

@@ -344,9 +344,11 @@ fn find_parent<'t>(
     wanted: &ReadAlias,
     under: Option<&Node>,
 ) -> Result<Option<&'t Node>, Failure> {
-    let number_fits = |node: &Node| {
-        wanted.parent_number.is_none() || u32::try_from(node.order).ok() == wanted.parent_number
+    let number_of = |node: &Node| {
+        let level = profile.find_level(&node.level)?;
+        level.number_of(&node.alias)
     };
+    let number_fits = |node: &Node| wanted.belongs_to(&node.alias, number_of(node));
     if let Some(parent) = under.filter(|node| level.under.contains(&node.level)) {
         // In profiles where an alias contains the parent's number, a contradiction is more likely a
         // typing error than an intention.
@@ -360,12 +362,17 @@ fn find_parent<'t>(
     }
     // A level that may also be a root becomes one, unless a node of that name already exists below
     // another.
-    if under.is_none() && level.under.is_empty()
-        || (level.root
-            && !tree
-                .nodes()
-                .any(|node| node.alias == wanted.alias && node.parent.is_some()))
-    {
+    let is_below = tree
+        .nodes()
+        .any(|node| node.alias == wanted.alias && node.parent.is_some());
+    // Of a level that can do without a parent, the plans that are there decide: a book without acts
+    // has chapters at the top. Where nothing is there yet, the parent is asked for.
+    let is_top = |level: &Level| match level.under.iter().all(|above| is_optional(profile, above)) {
+        true => !tree.nodes().any(|node| level.under.contains(&node.level)),
+        false => tree.root_nodes().any(|node| node.level == level.name),
+    };
+    let is_root = level.root && !is_below && (level.is_flat() || is_top(level));
+    if under.is_none() && (level.under.is_empty() || is_root) {
         return Ok(None);
     }
     let within = |node: &Node| {
@@ -400,6 +407,12 @@ fn find_parent<'t>(
             Err(ambiguous_parent_failure(level, wanted, &names))
         }
     }
+}
+
+fn is_optional(profile: &Profile, level: &str) -> bool {
+    profile
+        .find_level(level)
+        .is_some_and(|level| level.optional)
 }
 
 /// Builds the refusal for several possible parents.
@@ -505,16 +518,23 @@ pub fn build_plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
     let mut entries = Vec::new();
     for profile in ctx.profiles {
         for level in profile.levels.iter().filter(|level| level.file.is_some()) {
-            let parents: Vec<Option<&Node>> = if level.under.is_empty() || level.root {
-                vec![None]
-            } else {
-                tree.all_preorder()
-                    .into_iter()
-                    .filter(|node| {
-                        node.profile == profile.name && level.under.contains(&node.level)
-                    })
-                    .map(Some)
-                    .collect()
+            if level.optional && !tree.nodes().any(|node| node.level == level.name) {
+                continue;
+            }
+            let above: Vec<Option<&Node>> = tree
+                .all_preorder()
+                .into_iter()
+                .filter(|node| node.profile == profile.name && level.under.contains(&node.level))
+                .map(Some)
+                .collect();
+            let is_root = level.root
+                && (level.is_flat()
+                    || level.under.iter().all(|it| is_optional(profile, it))
+                    || tree.root_nodes().any(|node| node.level == level.name));
+            let parents = match level.under.is_empty() || (is_root && above.is_empty()) {
+                true => vec![None],
+                false if level.is_flat() => vec![None],
+                false => above,
             };
             // Listed although it cannot be planned: a level missing from the menu looks like a
             // missing feature.
@@ -530,7 +550,7 @@ pub fn build_plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
             entries.extend(
                 parents
                     .into_iter()
-                    .filter_map(|parent| build_menu_entry(&tree, level, parent)),
+                    .filter_map(|parent| build_menu_entry(&tree, profile, level, parent)),
             );
         }
     }
@@ -538,7 +558,12 @@ pub fn build_plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
 }
 
 /// Returns the next node of a level below a parent; `None` if its numbers are used up.
-fn build_menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuEntry> {
+fn build_menu_entry(
+    tree: &Tree,
+    profile: &Profile,
+    level: &Level,
+    parent: Option<&Node>,
+) -> Option<MenuEntry> {
     let siblings: Vec<&Node> = match parent {
         Some(parent) => tree.children(parent.id).collect(),
         None => tree.root_nodes().collect(),
@@ -548,15 +573,20 @@ fn build_menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option
     let last = siblings
         .iter()
         .filter(|node| node.level == level.name)
-        .map(|node| node.order)
+        .filter_map(|node| level.number_of(&node.alias))
         .max()
         .unwrap_or(0);
-    let next = u32::try_from(last + 1)
-        .ok()
-        .filter(|number| level.numbers.contains(number));
-    let number = parent.and_then(|parent| u32::try_from(parent.order).ok());
+    let next = Some(last + 1).filter(|number| level.numbers.contains(number));
     let id = if level.alias.is_numbered() {
-        level.alias.format_alias(next?, number)?
+        let (name, number) = match parent {
+            Some(parent) => {
+                let above = profile.find_level(&parent.level);
+                let number = above.and_then(|above| above.number_of(&parent.alias));
+                (parent.alias.as_str(), number)
+            }
+            None => ("", None),
+        };
+        level.alias.format_below(next?, name, number)?
     } else {
         "NAME".to_owned()
     };

@@ -16,6 +16,7 @@ use domain::ports::{Snapshot, StoreFault};
 use domain::secrets::{MaskedText, find_secrets};
 use domain::section::{Reliance, Section, relied_sections_digest, split_sections};
 use domain::status::{StatusInputs, any_change_counts};
+use domain::tree::Tree;
 use domain::version::canonical_text;
 
 use crate::context::Context;
@@ -38,6 +39,67 @@ pub(crate) fn digest_relied_sections(
     };
     let text = load_unmasked_text(state, version)?;
     Ok(text.map(|text| digest_for_child(ctx, &split_canonical(ctx, parent, &text), node)))
+}
+
+/// Binds the approvals that facts carry, and those of renamed nodes, to the parents' sections as they
+/// are afterwards, where the sections were those of the approval.
+pub(crate) fn rebind_relied_sections(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    after: &Tree,
+    texts: &[String],
+    facts: &mut Vec<Fact>,
+) -> Result<(), StoreFault> {
+    if ctx.policy.cascade != CascadePolicy::Precise {
+        return Ok(());
+    }
+    let pending = facts.clone();
+    let new = PreciseCascade::with_pending(ctx, state, texts, &pending);
+    let old = PreciseCascade::new(ctx, state);
+    for node in tree.nodes() {
+        let Some(digest) = node.approval.as_ref().and_then(|it| it.relied_sections) else {
+            continue;
+        };
+        let (Some(now), Some(parent)) = (after.get(node.id), node.parent) else {
+            continue;
+        };
+        if now.parent != Some(parent) {
+            continue;
+        }
+        let (Some(was), Some(is)) = (old.load_sections(parent), new.load_sections(parent)) else {
+            continue;
+        };
+        let mut renamed = new
+            .load_pending_node(node.id)
+            .unwrap_or_else(|| now.clone());
+        renamed.set_name(now.name());
+        let bound = digest_for_child(ctx, &is, &renamed);
+        if digest_for_child(ctx, &was, node) != digest || bound == digest {
+            continue;
+        }
+        let carried = facts.iter_mut().find_map(|fact| match fact {
+            Fact::ApprovalChanged {
+                node: id, after, ..
+            } if *id == node.id => Some(after),
+            _ => None,
+        });
+        match carried {
+            Some(approval) => {
+                let approval_after = approval.take();
+                *approval = approval_after.map(|it| it.with_relied_sections(Some(bound)));
+            }
+            None => facts.push(Fact::ApprovalChanged {
+                node: node.id,
+                before: node.approval.clone(),
+                after: node
+                    .approval
+                    .clone()
+                    .map(|it| it.with_relied_sections(Some(bound))),
+            }),
+        }
+    }
+    Ok(())
 }
 
 /// Judges changes of parents, on recorded state overlaid with facts about to be recorded.
@@ -192,6 +254,13 @@ fn reference_names(ctx: &Context<'_>, node: &Node) -> Vec<String> {
         // `chapter-02` is called "chapter 02" in prose as well as "chapter 2", which is in the list
         // already.
         names.push(format!("{} {bare}", node.level));
+    }
+    let level = ctx
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level));
+    let number = level.and_then(|level| level.number_of(&node.alias));
+    if let (Some(level), Some(number)) = (level, number) {
+        names.extend(level.labels.iter().map(|label| format!("{label} {number}")));
     }
     names.extend(node.description.title.clone());
     names

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::decision::KnownDecision;
 use domain::fact::Fact;
 use domain::file_writes::{FileWrite, RedoAction};
-use domain::ids::{NodeId, OperationId, VersionHash};
+use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::Content;
-use domain::operation::{Operation, Verb};
+use domain::operation::{Operation, OperationHead, Verb};
 use domain::ports::{FileReadResult, PlanFiles, Snapshot, StoreFault, Transaction};
 use domain::record::{RecordKey, Recorded as _, read_record};
 use domain::tree::Tree;
@@ -54,6 +54,8 @@ pub struct UndoOutcome {
     /// Files edited since, which are left as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept_files: Vec<String>,
+    /// Number of nodes that change in any way.
+    pub changed_nodes: usize,
     pub changed_entities: Vec<TransitionView>,
     pub operation: OperationId,
 }
@@ -66,8 +68,28 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
     // Identifies the request: a repeated bare `undo` after a kill would otherwise undo the decision
     // before it as well.
     let request = hash_request(&("undo", target));
-    with_observed_files(ctx, ScanScope::Everything, Some(request), |planned, tx| {
-        let operations = select_operations(&*tx, target)?;
+    run_undo(ctx, target, Some(request))
+}
+
+/// Returns what an undo would do, and changes nothing.
+///
+/// # Errors
+/// Those of [`undo_operations`].
+pub fn preview_undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failure> {
+    run_undo(ctx, target, None)
+}
+
+/// Undoes operations, or only says what that would do if there is no `request`.
+fn run_undo(
+    ctx: &Context<'_>,
+    target: UndoTarget,
+    request: Option<VersionHash>,
+) -> Result<UndoOutcome, Failure> {
+    let is_preview = request.is_none();
+    with_observed_files(ctx, ScanScope::Everything, request, |files, tx| {
+        let trial = PlannedFiles::new(ctx, None);
+        let planned = if is_preview { &trial } else { files };
+        let operations = select_operations(&*tx, target, &ctx.actor)?;
         let mut undone = Vec::new();
         for operation in &operations {
             undone.push(OperationView::from_head(&*tx, operation.to_head())?);
@@ -81,7 +103,9 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
         )?;
         let now = ctx.clock.now();
         let mut facts = decided.facts;
-        end_undone_overrides(ctx, tx, &facts)?;
+        if !is_preview {
+            end_undone_overrides(ctx, tx, &facts)?;
+        }
         let mut files = Vec::new();
         for change in &decided.files {
             refuse_overwriting(ctx, &*tx, change.node)?;
@@ -106,6 +130,7 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
         }
         kept_files.sort();
         kept_files.dedup();
+        refuse_partial_move(&operations, &kept_files)?;
         // The inverted facts restore the statuses of that time; the cascade corrects them where a
         // later change elsewhere has made them wrong.
         cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
@@ -113,29 +138,61 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
             [one] => format!("undo {} ({})", one.id, one.summary),
             several => format!("undo {} operations", several.len()),
         };
+        let mut outcome = UndoOutcome {
+            success: true,
+            undone,
+            files,
+            kept_files,
+            changed_nodes: count_changed_nodes(&facts),
+            changed_entities: Vec::new(),
+            operation: by,
+        };
+        if is_preview {
+            return Ok(outcome);
+        }
         let mut operation = ctx.new_operation(Verb::Undo, summary);
         operation.at = now;
         operation.facts = facts;
         let facts = operation.facts.clone();
-        let operation = record_with_decisions(ctx, planned, tx, operation)?;
+        outcome.operation = record_with_decisions(ctx, planned, tx, operation)?;
         if may_rename_nodes(&facts) {
             carry_renamed_claims(ctx, &*tx)?;
         }
         follow_undone_claims(ctx, &*tx, &facts)?;
         let changed = collect_transitions(&*tx, &facts, None)?;
-        Ok(UndoOutcome {
-            success: true,
-            undone,
-            files,
-            kept_files,
-            changed_entities: changed
-                .reinstated
-                .into_iter()
-                .chain(changed.stale)
-                .collect(),
-            operation,
-        })
+        let entities = changed.reinstated.into_iter().chain(changed.stale);
+        outcome.changed_entities = entities.collect();
+        Ok(outcome)
     })
+}
+
+fn count_changed_nodes(facts: &[Fact]) -> usize {
+    let nodes: BTreeSet<NodeId> = facts.iter().flat_map(Fact::changed_nodes).collect();
+    nodes.len()
+}
+
+/// Refuses to take back a change of shape by half: a plan edited since would stay at a place that its
+/// node has left.
+fn refuse_partial_move(operations: &[Operation], kept: &[String]) -> Result<(), Failure> {
+    let moved = operations
+        .iter()
+        .find(|operation| operation.verb.moves_files());
+    let (Some(operation), Some(first)) = (moved, kept.first()) else {
+        return Ok(());
+    };
+    let more = match kept.len() {
+        1 => String::new(),
+        several => format!(" and {} more", several - 1),
+    };
+    let why = format!("`{first}`{more} was edited since");
+    let failure = Failure::from(UndoRefused::ChangedSince {
+        operation: operation.id,
+        why,
+    });
+    Err(failure.with_step(format!(
+        "tl undo --to {}   # with everything after it",
+        operation.id.0.saturating_sub(1)
+    )))
 }
 
 /// Whether the decisions of an operation went with their branch: there is nothing to take back here.
@@ -158,17 +215,32 @@ fn is_decision_of_another_branch(
     Ok(is_gone)
 }
 
+/// Refuses a bare undo by a principal without a decision, and names the last one of another.
+fn nothing_to_undo(by: &Principal, of_others: Option<OperationHead>) -> Failure {
+    match of_others {
+        None => UndoRefused::Nothing.into(),
+        Some(other) => Failure::refused(format!("there is nothing to undo by {by}")).with_step(
+            format!("tl undo {}   # {} by {}", other.id, other.summary, other.by),
+        ),
+    }
+}
+
 /// Returns the operations to undo, newest first.
-fn select_operations(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Failure> {
+fn select_operations(
+    state: &dyn Snapshot,
+    target: UndoTarget,
+    by: &Principal,
+) -> Result<Vec<Operation>, Failure> {
     match target {
         UndoTarget::Newest => {
             // By pages: the newest decision is nearly always among the last few operations, behind
             // some observations.
             let mut before = None;
+            let mut of_others = None;
             loop {
                 let page = state.load_operations(before, 100)?;
                 let Some(last) = page.last() else {
-                    return Err(UndoRefused::Nothing.into());
+                    return Err(nothing_to_undo(by, of_others));
                 };
                 let mut undone = BTreeSet::new();
                 for operation in &page {
@@ -178,9 +250,16 @@ fn select_operations(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Ope
                         undone.insert(operation.id);
                     }
                 }
-                if let Some(found) = find_newest_decision(&page, &|id| undone.contains(&id)) {
+                let is_undone = |id| undone.contains(&id);
+                if let Some(found) = find_newest_decision(&page, by, &is_undone) {
                     return Ok(vec![found.clone()]);
                 }
+                of_others = of_others.or_else(|| {
+                    let mut decisions = page.iter().filter(|one| one.verb.is_decision());
+                    decisions
+                        .find(|one| !is_undone(one.id))
+                        .map(Operation::to_head)
+                });
                 before = Some(last.id);
             }
         }

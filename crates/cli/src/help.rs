@@ -46,23 +46,28 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
         ],
     },
     HelpSection {
+        title: "Change the shape",
+        common: &["insert", "move"],
+        rare: &["add", "rename", "split", "merge", "remove", "renumber"],
+    },
+    HelpSection {
         title: "Work",
         common: &[
             "next", "focus", "claim", "ticket", "note", "search", "trail",
         ],
         rare: &[
-            "evidence", "where", "release", "overlap", "renumber", "progress", "brief",
+            "evidence", "where", "release", "overlap", "progress", "brief",
         ],
     },
     HelpSection {
         title: "Review",
         common: &["comment", "review", "diff", "log", "undo", "restore"],
-        rare: &["versions", "move", "wait"],
+        rare: &["versions", "wait"],
     },
     HelpSection {
         title: "Automate",
-        common: &["story", "flow", "doc", "gate"],
-        rare: &["mcp", "hook", "statusline"],
+        common: &["story", "gate"],
+        rare: &["flow", "doc", "mcp", "hook", "statusline"],
     },
     HelpSection {
         title: "Share",

@@ -666,6 +666,9 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
         Notice::Misplaced { path, why } => {
             ui.print_warning(format_args!("{path}: {why}"));
         }
+        Notice::NotAtItsPlace { path, expected } => ui.print_warning(format_args!(
+            "{path} looks like a plan, but is not read as one: its path should be {expected}; tl move {path}"
+        )),
     }
 }
 

@@ -23,6 +23,10 @@ pub struct Comment {
     /// Its decision, where decisions are files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionId>,
+    /// When a shape change rewrote the plan's references while the comment was open: that change is
+    /// no answer to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_at: Option<Timestamp>,
 }
 
 impl Recorded for Comment {
@@ -46,7 +50,8 @@ impl Comment {
     #[must_use]
     pub fn is_open(&self, node: &Node) -> bool {
         // There is no "resolved" flag to forget: any change of the node counts as the answer.
-        self.at >= node.updated_at
+        let open_since = self.carried_at.unwrap_or(self.at).max(self.at);
+        open_since >= node.updated_at
     }
 }
 

@@ -41,8 +41,10 @@ named_enum! {
         Restore = "restore",
         /// A person said which former plan a file is.
         Move = "move",
-        /// Plans got other ids.
+        /// Plans got other ids or numbers.
         Renumber = "renumber",
+        /// Plans were added, moved, split, merged or removed, with their files.
+        Reshape = "reshape",
         Repair = "repair",
         Rebuild = "rebuild",
         Adopt = "adopt",
@@ -89,6 +91,12 @@ named_enum! {
 }
 
 impl Verb {
+    /// Whether an operation of this kind moves plan files.
+    #[must_use]
+    pub fn moves_files(self) -> bool {
+        matches!(self, Self::Renumber | Self::Reshape)
+    }
+
     /// Whether a bare `undo` may pick an operation of this kind.
     ///
     /// Observations and rebuilds have to be named by their number: a user who types `undo` does not
@@ -106,6 +114,7 @@ impl Verb {
             | Self::Restore
             | Self::Move
             | Self::Renumber
+            | Self::Reshape
             | Self::Repair => true,
             Self::Init
             | Self::Observe

@@ -85,6 +85,7 @@ fn is_told(verb: Verb) -> bool {
         | Verb::Restore
         | Verb::Move
         | Verb::Renumber
+        | Verb::Reshape
         | Verb::Rebuild
         | Verb::Adopt
         | Verb::Undo

@@ -211,6 +211,7 @@ mod tests {
             at: Timestamp::from_millis(1),
             text: "x".to_owned(),
             decision: None,
+            carried_at: None,
         };
         let fact = |said: &Comment| record_changed_fact(&said.record_key(), None, Some(said));
         let mut facts: Vec<Fact> = fact(&comment(8, 7)).into_iter().collect();

@@ -258,12 +258,149 @@ pub fn relied_sections_digest(sections: &[Section], reliance: &Reliance<'_>) -> 
     // concerns it. Lengths keep the end of one text from being taken for the start of the next.
     let mut encoded = vec![scope];
     for ((heading, _), section) in relied {
-        for part in [heading, &section.body] {
+        // Of a list or table of children, the lines about the others do not concern this one.
+        let lines = match scope {
+            1 => relied_lines(section, reliance.names),
+            _ => None,
+        };
+        for part in [heading, lines.as_deref().unwrap_or(&section.body)] {
             encoded.extend_from_slice(&(part.len() as u64).to_le_bytes());
             encoded.extend_from_slice(part.as_bytes());
         }
     }
     Digest32::of_bytes(&encoded)
+}
+
+/// Returns the part of a section that concerns a child which only list items or table rows mention:
+/// those with what is nested in and around them, and the text outside lists and tables. `None` if the
+/// child is mentioned elsewhere in the section.
+fn relied_lines(section: &Section, names: &[String]) -> Option<String> {
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| name.trim().to_lowercase())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let mentions = |text: &str| {
+        let text = text.to_lowercase();
+        names.iter().any(|name| contains_whole_word(&text, name))
+    };
+    if mentions(&section.heading) {
+        return None;
+    }
+    let lines: Vec<&str> = section.body.lines().collect();
+    let kinds = classify_lines(&lines);
+    let mut is_relied = vec![false; lines.len()];
+    for (at, kind) in kinds.iter().enumerate() {
+        match kind {
+            LineKind::Text if mentions(lines[at]) => return None,
+            LineKind::Text => is_relied[at] = true,
+            LineKind::Row if mentions(lines[at]) => is_relied[at] = true,
+            LineKind::Item { indent } if mentions(lines[at]) => {
+                mark_item(&kinds, at, *indent, &mut is_relied);
+            }
+            LineKind::Within if mentions(lines[at]) => {
+                let item = kinds[..at]
+                    .iter()
+                    .rposition(|kind| matches!(kind, LineKind::Item { .. }));
+                if let Some((start, LineKind::Item { indent })) = item.map(|it| (it, kinds[it])) {
+                    mark_item(&kinds, start, indent, &mut is_relied);
+                }
+            }
+            _ => {}
+        }
+    }
+    let kept = lines
+        .iter()
+        .zip(is_relied)
+        .filter(|(_, is_relied)| *is_relied);
+    Some(kept.map(|(line, _)| *line).collect::<Vec<_>>().join("\n"))
+}
+
+/// What a line of a section is part of.
+#[derive(Clone, Copy)]
+enum LineKind {
+    /// Neither list nor table, or the head of a table.
+    Text,
+    Row,
+    Item {
+        indent: usize,
+    },
+    /// A further line of the item above it.
+    Within,
+}
+
+fn classify_lines(lines: &[&str]) -> Vec<LineKind> {
+    let mut kinds: Vec<LineKind> = Vec::with_capacity(lines.len());
+    let mut is_code = false;
+    for (at, line) in lines.iter().enumerate() {
+        let trimmed = line.trim_start();
+        let indent = line.len() - trimmed.len();
+        let is_fence = trimmed.starts_with("```");
+        let is_row = |at: usize| {
+            lines
+                .get(at)
+                .is_some_and(|line| line.trim_start().starts_with('|'))
+        };
+        let in_list = matches!(kinds.last(), Some(LineKind::Item { .. } | LineKind::Within));
+        let kind = if is_code || is_fence {
+            LineKind::Text
+        } else if is_row(at) {
+            // The first two rows are the head of the table.
+            let before = lines[..at]
+                .iter()
+                .rev()
+                .take_while(|line| line.trim_start().starts_with('|'));
+            if before.count() < 2 {
+                LineKind::Text
+            } else {
+                LineKind::Row
+            }
+        } else if is_list_item(trimmed) {
+            LineKind::Item { indent }
+        } else if in_list && (indent > 0 || trimmed.is_empty()) {
+            LineKind::Within
+        } else {
+            LineKind::Text
+        };
+        is_code ^= is_fence;
+        kinds.push(kind);
+    }
+    kinds
+}
+
+/// Whether a line starts a list item: `- `, `* `, `+ `, `3. `, `3) `.
+fn is_list_item(line: &str) -> bool {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let marks: &[char] = if rest.len() == line.len() {
+        &['-', '*', '+']
+    } else {
+        &['.', ')']
+    };
+    rest.strip_prefix(marks)
+        .is_some_and(|rest| rest.starts_with([' ', '\t']))
+}
+
+/// Marks an item with everything nested in it and the items it is nested in.
+fn mark_item(kinds: &[LineKind], start: usize, indent: usize, is_relied: &mut [bool]) {
+    is_relied[start] = true;
+    for (at, kind) in kinds.iter().enumerate().skip(start + 1) {
+        match kind {
+            LineKind::Item { indent: inner } if *inner > indent => is_relied[at] = true,
+            LineKind::Within => is_relied[at] = true,
+            _ => break,
+        }
+    }
+    let mut outer = indent;
+    for (at, kind) in kinds.iter().enumerate().take(start).rev() {
+        match kind {
+            LineKind::Item { indent } if *indent < outer => {
+                is_relied[at] = true;
+                outer = *indent;
+            }
+            LineKind::Item { .. } | LineKind::Within => {}
+            _ => break,
+        }
+    }
 }
 
 /// Returns for each section whether it mentions a child by one of its names.

@@ -12,7 +12,7 @@ use crate::cascade::StatusChangeGroup;
 use crate::fact::Fact;
 use crate::file_writes::{FileWrite, FileWrites};
 use crate::gates::GateOverride;
-use crate::ids::{NodeId, OperationId};
+use crate::ids::{NodeId, OperationId, Principal};
 use crate::node::{Content, NodeStatus};
 use crate::operation::{Operation, Verb};
 use crate::plan_document::DocumentRecord;
@@ -79,15 +79,17 @@ pub struct FileChange {
     pub after: Content,
 }
 
-/// Returns the operation a bare `undo` reverts: the newest decision that is still in force.
+/// Returns the operation a bare `undo` reverts: the newest decision or shape change of this principal
+/// that is still in force.
 #[must_use]
 pub fn find_newest_decision<'o>(
     operations: &'o [Operation],
+    by: &Principal,
     undone: &dyn Fn(OperationId) -> bool,
 ) -> Option<&'o Operation> {
-    operations
-        .iter()
-        .find(|operation| operation.verb.is_decision() && !undone(operation.id))
+    operations.iter().find(|operation| {
+        operation.verb.is_decision() && operation.by == *by && !undone(operation.id)
+    })
 }
 
 /// Returns the facts and file changes that undo `operations` (newest first).
@@ -127,6 +129,13 @@ pub fn decide_undo(
                 });
             }
             if let Some(path) = state.find_edited_file(fact) {
+                // Kept where it is, it would be in the way of the plans that go back there.
+                if operation.verb.moves_files() {
+                    return Err(UndoRefused::ChangedSince {
+                        operation: operation.id,
+                        why: format!("`{path}` was edited since; remove it with `tl remove`"),
+                    });
+                }
                 undo.kept.push(path);
                 continue;
             }

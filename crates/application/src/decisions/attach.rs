@@ -14,6 +14,7 @@ use domain::operation::Verb;
 use domain::ports::{DecisionFolder, NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, record_changed_fact};
 
+use super::carry::carry_decisions;
 use super::made_notes::decide_notes;
 use super::receive::state_mark;
 use super::sign::{refuse_unsignable, sign_decision};
@@ -62,6 +63,7 @@ impl NewDecision {
             trusted: true,
             vanished: false,
             signature_problem: None,
+            carried: false,
         }
     }
 }
@@ -116,7 +118,12 @@ fn attach_decisions(
 ) -> Result<(), Failure> {
     let mut made = Vec::new();
     let mut facts = Vec::new();
-    for (id, change) in collect_changes(tx, operation)? {
+    let carried = carry_decisions(ctx, tx, operation)?;
+    for (id, mut change) in collect_changes(tx, operation)? {
+        // The same decision about a text with other references: it is carried, not made again.
+        if carried.rebound.contains(&id) {
+            change.after = change.before.clone();
+        }
         let Some(node) = tx.load_node(id)? else {
             continue;
         };
@@ -157,6 +164,8 @@ fn attach_decisions(
         &operation.facts,
     )?);
     made.extend(decide_undone(tx, operation)?);
+    made.extend(carried.made);
+    facts.extend(carried.facts);
     facts.extend(made.iter().filter_map(NewDecision::to_fact));
     operation.facts.append(&mut facts);
     plan_decision_files(ctx, folder, tx, planned, &made)

@@ -105,6 +105,9 @@ fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {
                 "reviewed",
                 Some(format!("{}: {}", verdict.subject, verdict.outcome.as_str())),
             ),
+            Verdict::Carried { decisions } => {
+                ("carried", Some(format!("{} decisions", decisions.len())))
+            }
             Verdict::Withdrawn { .. } => ("withdrawn", None),
         };
         Some(DecisionView {

@@ -5,6 +5,7 @@
 //! computed from its records by `domain::decision`, here and in every other clone alike.
 
 mod attach;
+mod carry;
 mod made_notes;
 mod manage;
 mod receive;

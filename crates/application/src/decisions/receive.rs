@@ -1,5 +1,6 @@
 //! Takes over the decisions that came or went with git: a pull, a merge, a checkout, a stash.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domain::comment::Comment;
@@ -18,6 +19,7 @@ use domain::record::record_changed_fact;
 use domain::text::count_with_noun;
 
 use super::attach::verdict_facts;
+use super::carry::{find_carried_changes, load_original, rekey_facts};
 use super::made_notes::note_fact;
 use super::{
     MIN_NODES_TO_READ_ALL, find_node_by_key, load_all_decisions, load_decision_key, load_decisions,
@@ -145,6 +147,7 @@ pub(crate) fn find_decision_changes(
                 trusted: false,
                 vanished: false,
                 signature_problem: None,
+                carried: false,
             };
             (None, new)
         }));
@@ -161,6 +164,7 @@ pub(crate) fn find_decision_changes(
     changed.extend(waiting);
     let has_waiting = trust_decisions(ctx, folder, &mut changed)?;
     check_signatures(ctx, &mut changed);
+    find_carried_changes(ctx, &known, &mut changed);
     changed.retain(|(before, after)| before.as_ref() != Some(after));
     changed.sort_by(|a, b| a.1.id.cmp(&b.1.id));
     Ok(DecisionChanges {
@@ -206,7 +210,7 @@ fn report_vanished(
 }
 
 /// Reads a decision file; one that is not a decision is reported and does not count.
-fn read_decision(ctx: &Context<'_>, id: &DecisionId) -> Option<Decision> {
+pub(super) fn read_decision(ctx: &Context<'_>, id: &DecisionId) -> Option<Decision> {
     let path = id.file_path();
     let why = match ctx.files.read_file(&path, MAX_DECISION_FILE_BYTES) {
         FileReadResult::Text { text, .. } => match parse_decision_file(id, &text) {
@@ -238,7 +242,7 @@ fn trust_decisions(
         ctx.policy.approval == ApprovalPolicy::Human
             && matches!(
                 one.decision.what,
-                Verdict::Approved { .. } | Verdict::Withdrawn { .. }
+                Verdict::Approved { .. } | Verdict::Withdrawn { .. } | Verdict::Carried { .. }
             )
     };
     let asked: BTreeSet<DecisionId> = changed
@@ -272,7 +276,8 @@ fn trust_decisions(
 fn check_signatures(ctx: &Context<'_>, changed: &mut [(Option<KnownDecision>, KnownDecision)]) {
     let mut unsigned = Vec::new();
     for (before, one) in changed.iter_mut().filter(|(_, one)| one.present) {
-        one.signature_problem = check_signature(&one.decision, ctx.policy, ctx.signatures)
+        let original = load_original(ctx, one);
+        one.signature_problem = check_signature(&original, ctx.policy, ctx.signatures)
             .map(|problem| problem.to_string());
         let is_new = before
             .as_ref()
@@ -340,8 +345,13 @@ pub(crate) fn receive_decisions(
     }
     for (before, one) in &changes.changed {
         let Some(id) = &one.id else { continue };
-        let key = KnownDecision::record_key(&one.decision.node, id);
-        facts.extend(record_changed_fact(&key, before.as_ref(), Some(one)));
+        match before {
+            Some(before) => facts.extend(rekey_facts(id, before, one)),
+            None => {
+                let key = KnownDecision::record_key(&one.decision.node, id);
+                facts.extend(record_changed_fact(&key, None, Some(one)));
+            }
+        }
     }
     for (key, ones) in &changed.0 {
         let known = changed.known_after(key, load_decisions(tx, key)?);
@@ -370,13 +380,23 @@ pub(crate) fn receive_decisions(
 }
 
 /// Changed decisions by the key of their node.
-struct ChangesByNode<'c>(BTreeMap<&'c str, Vec<&'c KnownDecision>>);
+struct ChangesByNode<'c>(BTreeMap<&'c str, Vec<Cow<'c, KnownDecision>>>);
 
 impl<'c> ChangesByNode<'c> {
     fn from_changes(changes: &'c DecisionChanges) -> Self {
-        let mut by_node: BTreeMap<&str, Vec<&KnownDecision>> = BTreeMap::new();
-        for (_, one) in &changes.changed {
-            by_node.entry(&one.decision.node).or_default().push(one);
+        let mut by_node: BTreeMap<&str, Vec<Cow<'_, KnownDecision>>> = BTreeMap::new();
+        for (before, one) in &changes.changed {
+            let node = one.decision.node.as_str();
+            by_node.entry(node).or_default().push(Cow::Borrowed(one));
+            // Carried to another node: it is gone from the one it was about.
+            if let Some(before) = before.as_ref().filter(|it| it.decision.node != node) {
+                let gone = KnownDecision {
+                    present: false,
+                    ..before.clone()
+                };
+                let was = by_node.entry(&before.decision.node).or_default();
+                was.push(Cow::Owned(gone));
+            }
         }
         Self(by_node)
     }
@@ -385,7 +405,7 @@ impl<'c> ChangesByNode<'c> {
     fn known_after(&self, key: &str, mut known: Vec<KnownDecision>) -> Vec<KnownDecision> {
         for one in self.0.get(key).into_iter().flatten() {
             known.retain(|other| other.id != one.id);
-            known.push((*one).clone());
+            known.push(one.as_ref().clone());
         }
         known
     }
@@ -510,6 +530,7 @@ fn comment_fact(
         at: one.decision.at,
         text: text.clone(),
         decision: Some(id.clone()),
+        carried_at: None,
     });
     Ok(match (recorded, wanted) {
         (None, Some(new)) => record_changed_fact(&new.record_key(), None, Some(&new)),

@@ -205,6 +205,14 @@ pub(super) fn render_notices(notices: &[Notice]) -> Vec<String> {
         .collect()
 }
 
+/// Describes a file that looks like a plan, but is not where the profile expects that plan.
+pub(super) fn describe_wrong_place(path: &str, expected: &str) -> String {
+    format!(
+        "Throughline: `{path}` looks like a plan, but is not read as one: its path should be \
+         `{expected}`. To put it there: tl move {path}"
+    )
+}
+
 /// Renders a notice for an agent, if it concerns it.
 fn render_notice(noticed: &Notice) -> Option<String> {
     match noticed {
@@ -233,6 +241,7 @@ fn render_notice(noticed: &Notice) -> Option<String> {
         )),
         Notice::PhaseSkipped { why, .. } => Some(format!("Throughline: {why}.")),
         Notice::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
+        Notice::NotAtItsPlace { path, expected } => Some(describe_wrong_place(path, expected)),
         Notice::Unavailable { path, why } => Some(format!(
             "Throughline: `{path}` cannot be read now ({why}); what was known of it still counts."
         )),

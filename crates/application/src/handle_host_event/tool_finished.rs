@@ -5,6 +5,7 @@ use domain::gates;
 use domain::host_event::{FileEffect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
 use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::profile::find_expected_path;
 use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
@@ -48,50 +49,78 @@ pub(super) fn handle_tool_finished(
         failed,
         surroundings,
     };
-    // The usual end of a hook: no write lock, no note.
-    let mut seen = None;
-    if surroundings.missed.is_empty() && !finished.has_to_be_recorded(ctx) {
-        match finished.find_news(ctx)? {
-            Some(news) => seen = news,
-            None => return Ok(EventOutcome::default()),
-        }
-    }
-    if ctx.store.is_shared() {
-        return finished.finish_on_overlay(ctx);
-    }
-    let mut tx = ctx.store.begin_write()?;
-    if needs_build(ctx, &*tx)? {
-        drop(tx);
-        if let Some(unfinished) = continue_build(ctx)? {
-            return Err(unfinished.into_failure());
-        }
-        tx = ctx.store.begin_write()?;
-    }
-    if is_state_shared(ctx, &*tx)? {
-        drop(tx);
-        return finished.finish_on_overlay(ctx);
-    }
-    let mut operations: Vec<OperationId> = Vec::new();
-    for plan in surroundings.plans {
-        let scope = scan_scope_of(&*tx, plan)?;
-        operations.extend(observe_within(ctx, &mut *tx, scope)?);
-    }
-    if call.may_change_anything() {
-        // A shell command may also have changed plans that it does not name.
-        let scope = match seen {
-            // Should the scan not hold any more, the next part would be another one.
-            Some(_) => ScanScope::Everything,
-            None => ScanScope::NextPart,
-        };
-        operations.extend(observe_within_from(ctx, &mut *tx, scope, seen)?);
-    }
-    let before = load_event_state(&*tx, event)?;
-    let mut session = before.clone();
-    let mut messages = finished.describe_plans(ctx, &*tx, &operations, &mut session)?;
-    finished.commit_call(ctx, tx, &before, session, &mut messages)
+    let outcome = finished.handle(ctx)?;
+    let misplaced = finished.describe_misplaced(ctx);
+    Ok(match misplaced.is_empty() {
+        true => outcome,
+        false => outcome.merge(EventOutcome::from_messages(&misplaced)),
+    })
 }
 
 impl FinishedCall<'_> {
+    /// Returns a message for each written file that looks like a plan and is read as none. Paths alone
+    /// decide: nothing is read for it.
+    fn describe_misplaced(&self, ctx: &Context<'_>) -> Vec<String> {
+        let files = self.surroundings.files.iter().filter(|_| !self.failed);
+        files
+            .filter_map(|file| {
+                let expected = find_expected_path(ctx.profiles, file)?;
+                Some(plan_messages::describe_wrong_place(file, &expected))
+            })
+            .collect()
+    }
+
+    fn handle(&self, ctx: &Context<'_>) -> Result<EventOutcome, Failure> {
+        let finished = self;
+        let FinishedCall {
+            event,
+            call,
+            surroundings,
+            ..
+        } = *finished;
+        // The usual end of a hook: no write lock, no note.
+        let mut seen = None;
+        if surroundings.missed.is_empty() && !finished.has_to_be_recorded(ctx) {
+            match finished.find_news(ctx)? {
+                Some(news) => seen = news,
+                None => return Ok(EventOutcome::default()),
+            }
+        }
+        if ctx.store.is_shared() {
+            return finished.finish_on_overlay(ctx);
+        }
+        let mut tx = ctx.store.begin_write()?;
+        if needs_build(ctx, &*tx)? {
+            drop(tx);
+            if let Some(unfinished) = continue_build(ctx)? {
+                return Err(unfinished.into_failure());
+            }
+            tx = ctx.store.begin_write()?;
+        }
+        if is_state_shared(ctx, &*tx)? {
+            drop(tx);
+            return finished.finish_on_overlay(ctx);
+        }
+        let mut operations: Vec<OperationId> = Vec::new();
+        for plan in surroundings.plans {
+            let scope = scan_scope_of(&*tx, plan)?;
+            operations.extend(observe_within(ctx, &mut *tx, scope)?);
+        }
+        if call.may_change_anything() {
+            // A shell command may also have changed plans that it does not name.
+            let scope = match seen {
+                // Should the scan not hold any more, the next part would be another one.
+                Some(_) => ScanScope::Everything,
+                None => ScanScope::NextPart,
+            };
+            operations.extend(observe_within_from(ctx, &mut *tx, scope, seen)?);
+        }
+        let before = load_event_state(&*tx, event)?;
+        let mut session = before.clone();
+        let mut messages = finished.describe_plans(ctx, &*tx, &operations, &mut session)?;
+        finished.commit_call(ctx, tx, &before, session, &mut messages)
+    }
+
     /// Whether the project keeps a trail, which counts the calls of the main agent.
     fn is_counted(&self, ctx: &Context<'_>) -> bool {
         trail::has_trail_profile(ctx.profiles) && self.event.agent.is_none()

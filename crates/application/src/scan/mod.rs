@@ -9,6 +9,7 @@
 mod duplicates;
 mod earlier_scan;
 mod flat_levels;
+mod misplaced;
 mod presence;
 mod scan_cache;
 mod seen_head;
@@ -21,7 +22,8 @@ use domain::ids::{NodeId, VersionHash};
 use domain::node::{Content, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
 use domain::ports::{
-    CheckedPaths, FileReadResult, FileStamp, FileStatResult, FolderEntryKind, PlanFiles, Snapshot,
+    CheckedPaths, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind,
+    PlanFiles, Snapshot,
 };
 use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
 
@@ -261,8 +263,22 @@ struct Scanner<'c, 'a> {
 #[derive(Clone, Debug)]
 struct ParentFolder {
     id: Option<NodeId>,
+    /// Its alias, which the aliases below it may contain.
+    alias: String,
     number: Option<u32>,
     folder: String,
+}
+
+impl ParentFolder {
+    /// The project's own folder.
+    fn project_root() -> Self {
+        Self {
+            id: None,
+            alias: String::new(),
+            number: None,
+            folder: String::new(),
+        }
+    }
 }
 
 impl<'a> Scanner<'_, 'a> {
@@ -277,11 +293,7 @@ impl<'a> Scanner<'_, 'a> {
                     self.scan_flat_level(profile, level)?;
                     continue;
                 }
-                let above = ParentFolder {
-                    id: None,
-                    number: None,
-                    folder: String::new(),
-                };
+                let above = ParentFolder::project_root();
                 self.scan_entries(profile, level, &above, ScanDepth::All)?;
             }
         }
@@ -360,8 +372,11 @@ impl<'a> Scanner<'_, 'a> {
         }
         let above = ParentFolder {
             id: Some(node.id),
-            number: node_number(&node),
+            number: self
+                .level_of(&node)
+                .and_then(|level| level.number_of(&node.alias)),
             folder: parent_folder(path).to_owned(),
+            alias: node.alias.clone(),
         };
         let levels: Vec<&Level> = profile.levels_under(&node.level).collect();
         for level in levels {
@@ -395,21 +410,40 @@ impl<'a> Scanner<'_, 'a> {
         above: &ParentFolder,
         depth: ScanDepth,
     ) -> Result<(), Failure> {
-        let Some(pattern) = &level.file else {
-            return Ok(());
-        };
         // A level that can be its own parent is flat: its files are found once, as roots.
-        if level.root && above.id.is_some() {
+        if level.is_flat() && above.id.is_some() {
             return Ok(());
         }
-        let entries = self
-            .files
-            .list_folder(&pattern.listing_folder(&above.folder));
+        let mut listed: Option<(String, Vec<FolderEntry>)> = None;
+        for pattern in level.file_patterns() {
+            let folder = pattern.listing_folder(&above.folder);
+            // Two layouts usually share one folder.
+            let entries = match listed.take().filter(|(known, _)| *known == folder) {
+                Some((_, entries)) => entries,
+                None => self.files.list_folder(&folder),
+            };
+            self.scan_pattern(profile, level, pattern, above, &entries, depth)?;
+            listed = Some((folder, entries));
+        }
+        Ok(())
+    }
+
+    /// Goes through the entries of the folder in which the files of a pattern lie.
+    fn scan_pattern(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        pattern: &FilePattern,
+        above: &ParentFolder,
+        entries: &[FolderEntry],
+        depth: ScanDepth,
+    ) -> Result<(), Failure> {
         let nodes = self.survey.nodes.clone();
         let siblings = self.recorded_siblings(&nodes, above.id, level, pattern);
-        let labels = self.label_duplicates(level, pattern, &above.folder, &entries, &siblings);
+        let labels = self.label_duplicates(level, pattern, &above.folder, entries, &siblings);
         for entry in entries {
             let Some(alias) = pattern.alias_in(&entry.name) else {
+                self.report_misplaced(level, pattern, above, entry);
                 continue;
             };
             // A stray file whose name looks like a node's folder.
@@ -425,10 +459,11 @@ impl<'a> Scanner<'_, 'a> {
                 continue;
             }
             let path = pattern.file_at(&above.folder, &entry.name, alias);
-            let recorded = self
-                .find_recorded(&nodes, above.id, level, alias)
-                // With a slug the path decides: another entry may have the same alias.
-                .filter(|node| !pattern.has_slug() || self.is_file_of(node, &path))
+            // With a slug or several patterns the path decides: another entry may have the same alias.
+            let by_path = pattern.has_slug() || !level.other_files.is_empty();
+            let namesake = self.find_recorded(&nodes, above.id, level, alias);
+            let recorded = namesake
+                .filter(|node| !by_path || self.is_file_of(node, &path))
                 .or_else(|| {
                     let mut siblings = siblings.iter().copied();
                     siblings.find(|node| node.path.as_deref() == Some(path.as_str()))
@@ -436,18 +471,28 @@ impl<'a> Scanner<'_, 'a> {
             if let Some(node) = recorded {
                 self.scan_known(node)?;
                 if depth == ScanDepth::All && profile.levels_under(&level.name).next().is_some() {
-                    self.scan_below(profile, level, node.id, node_number(node), &path, depth)?;
+                    let below = ParentFolder {
+                        id: Some(node.id),
+                        alias: node.alias.clone(),
+                        number: level.number_of(&node.alias),
+                        folder: parent_folder(&path).to_owned(),
+                    };
+                    self.scan_below(profile, level, &below, depth)?;
                 }
                 continue;
             }
+            if self.is_second_file(pattern, namesake, &path, above, level, alias) {
+                continue;
+            }
             let Some(mut read) = level.alias.parse_exact_alias(alias, &level.numbers) else {
+                self.report_misplaced(level, pattern, above, entry);
                 continue;
             };
             // Recorded but not on disk yet, or the reverse: the redo log decides, not the scan.
             if self.unwritten.contains(&path) {
                 continue;
             }
-            if read.parent_number.is_some() && read.parent_number != above.number {
+            if above.id.is_some() && !read.belongs_to(&above.alias, above.number) {
                 let why = format!(
                     "`{}` does not belong to this parent: the parent's number in its id differs",
                     read.alias
@@ -513,14 +558,19 @@ impl<'a> Scanner<'_, 'a> {
         if self.is_slice_full() {
             return Ok(());
         }
-        let number = read.number;
+        let mut below = ParentFolder {
+            id: None,
+            alias: read.alias.clone(),
+            number: read.number.filter(|_| level.alias.is_numbered()),
+            folder: parent_folder(&path).to_owned(),
+        };
         let new = NewNode {
             id: NodeId(self.next_node),
             parent: above.id,
             profile: profile.name.clone(),
             level: level.name.clone(),
             alias: read.alias.clone(),
-            order: number.map_or(0, i64::from),
+            order: read.order,
             path: Some(path.clone()),
         };
         match self.files.stat_file(&path) {
@@ -534,11 +584,13 @@ impl<'a> Scanner<'_, 'a> {
                     found: ObservedContent::Missing,
                 });
                 self.next_node += 1;
-                self.scan_below(profile, level, NodeId(next_node), number, &path, depth)?;
+                below.id = Some(NodeId(next_node));
+                self.scan_below(profile, level, &below, depth)?;
                 if self.survey.sightings.len() == sightings + 1 {
                     self.survey.sightings.pop();
                     self.next_node = next_node;
                 }
+                self.report_misplaced_in(&below.folder);
                 Ok(())
             }
             // Not recorded yet and not readable now: it becomes a new node once it can be read.
@@ -556,7 +608,8 @@ impl<'a> Scanner<'_, 'a> {
                     place: OwningNode::New(new),
                     found,
                 });
-                self.scan_below(profile, level, id, number, &path, depth)
+                below.id = Some(id);
+                self.scan_below(profile, level, &below, depth)
             }
         }
     }
@@ -572,21 +625,14 @@ impl<'a> Scanner<'_, 'a> {
         &mut self,
         profile: &Profile,
         level: &Level,
-        id: NodeId,
-        number: Option<u32>,
-        path: &str,
+        above: &ParentFolder,
         depth: ScanDepth,
     ) -> Result<(), Failure> {
         if depth == ScanDepth::One {
             return Ok(());
         }
-        let above = ParentFolder {
-            id: Some(id),
-            number,
-            folder: parent_folder(path).to_owned(),
-        };
         for level in profile.levels_under(&level.name) {
-            self.scan_entries(profile, level, &above, depth)?;
+            self.scan_entries(profile, level, above, depth)?;
         }
         Ok(())
     }
@@ -746,8 +792,4 @@ impl<'a> Scanner<'_, 'a> {
 enum ScanDepth {
     One,
     All,
-}
-
-fn node_number(node: &Node) -> Option<u32> {
-    u32::try_from(node.order).ok()
 }

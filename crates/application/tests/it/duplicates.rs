@@ -6,8 +6,8 @@ use application::claim_node::claim_node;
 use application::comment::{add_comment, list_comments};
 use application::move_focus::{FocusMove, move_focus};
 use application::project_status::load_project_status;
-use application::renumber::{RenumberOutcome, RenumberRequest, renumber_node};
 use application::set_progress::{ProgressRequest, set_progress};
+use application::shape::{ChangeShapeRequest, ShapeChange, ShapeOutcome, change_shape};
 use application::show_node::show_node;
 use application::show_tree::show_tree;
 use application::tickets::{NewTicket, create_ticket};
@@ -53,13 +53,21 @@ fn tree(world: &World) -> Vec<String> {
     lines
 }
 
-fn renumber(world: &World, node: &str, id: Option<&str>) -> Result<RenumberOutcome, Failure> {
-    let request = RenumberRequest {
+fn renumber(world: &World, node: &str, id: Option<&str>) -> Result<ShapeOutcome, Failure> {
+    renumber_or_preview(world, node, id, false)
+}
+
+fn renumber_or_preview(
+    world: &World,
+    node: &str,
+    id: Option<&str>,
+    dry_run: bool,
+) -> Result<ShapeOutcome, Failure> {
+    let change = ShapeChange::Renumber {
         node: words(node),
         id: id.map(str::to_owned),
-        dry_run: false,
     };
-    renumber_node(&world.ctx(), &request)
+    change_shape(&world.ctx(), &ChangeShapeRequest { change, dry_run })
 }
 
 #[test]
@@ -148,7 +156,7 @@ fn a_renumbered_duplicate_keeps_its_node_and_frees_the_id() {
     add_comment(&world.ctx(), &words("002~2"), "keep me").unwrap();
     let created = show_node(&world.ctx(), &words("002~2")).unwrap().created_at;
     let done = renumber(&world, "002~2", None).unwrap();
-    assert_eq!(done.id, "018");
+    assert_eq!(done.id.as_deref(), Some("018"));
     let found = tree(&world);
     assert!(found.contains(&"002 Of a".to_owned()), "{found:?}");
     assert!(found.contains(&"018 Of b".to_owned()), "{found:?}");
@@ -197,12 +205,19 @@ fn children_folders_and_references_follow_and_undo_brings_everything_back() {
     let world = referring();
     let (before, files) = (tree(&world), all_texts(&world));
     let done = renumber(&world, "017", Some("031")).unwrap();
-    let ids: Vec<String> = done
-        .ids
+    let paths: Vec<String> = done
+        .renamed
         .iter()
-        .map(|one| format!("{} {}", one.was, one.id))
+        .map(|one| format!("{} {}", one.was, one.path))
         .collect();
-    assert_eq!(ids, ["017 031", "017a 031a"]);
+    assert_eq!(
+        paths,
+        [
+            "017 031",
+            "017/017a 031/031a",
+            "017/017a/count 031/031a/count"
+        ]
+    );
     assert_eq!(done.changed_files, ["tickets/020-next/ticket.md"]);
     let found = tree(&world);
     assert_eq!(
@@ -229,19 +244,14 @@ fn children_folders_and_references_follow_and_undo_brings_everything_back() {
 fn a_dry_run_lists_the_files_and_changes_nothing() {
     let world = referring();
     let (files, head) = (all_texts(&world), world.head());
-    let request = RenumberRequest {
-        node: words("017"),
-        id: None,
-        dry_run: true,
-    };
-    let shown = renumber_node(&world.ctx(), &request).unwrap();
-    assert_eq!((shown.id.as_str(), shown.operation), ("021", None));
+    let shown = renumber_or_preview(&world, "017", None, true).unwrap();
+    assert_eq!((shown.id.as_deref(), shown.operation), (Some("021"), None));
     assert_eq!(shown.moved_files.len(), 3);
     assert_eq!((all_texts(&world), world.head()), (files, head));
 }
 
 #[test]
-fn an_id_in_use_and_a_level_without_ids_are_refused() {
+fn an_id_in_use_and_one_that_is_none_are_refused() {
     let world = referring();
     assert_refused(
         renumber(&world, "017", Some("020")),
@@ -252,12 +262,6 @@ fn an_id_in_use_and_a_level_without_ids_are_refused() {
         renumber(&world, "017", Some("../x")),
         FailureKind::Invalid,
         "is not an id",
-    );
-    let story = World::with_story();
-    assert_refused(
-        renumber(&story, "act-1", Some("act-2")),
-        FailureKind::Invalid,
-        "its id follows from its file",
     );
 }
 

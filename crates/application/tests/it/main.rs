@@ -35,6 +35,7 @@ mod prompts;
 mod races;
 mod reviews;
 mod search;
+mod shape;
 mod shared_state;
 mod tick;
 mod tickets;

@@ -1,6 +1,7 @@
 //! Commands, one file each: clap arguments, the call of the use case, and the output of its
 //! outcome.
 
+mod add;
 mod adopt;
 mod approve;
 mod backup;
@@ -30,6 +31,7 @@ mod hook;
 mod host_choice;
 mod host_files;
 mod init;
+mod insert;
 mod install;
 mod intent;
 mod invalidate;
@@ -43,6 +45,7 @@ mod mcp;
 #[cfg(test)]
 mod mcp_coverage;
 mod memory;
+mod merge;
 mod migrate;
 mod move_plan;
 mod move_state;
@@ -61,6 +64,8 @@ mod rebuild;
 mod reconcile;
 mod reference;
 mod release;
+mod remove;
+mod rename;
 mod renumber;
 mod repair;
 mod replay;
@@ -75,7 +80,9 @@ mod search;
 mod secret;
 mod serve;
 mod session;
+mod shape_outcome;
 mod show;
+mod split;
 mod stats;
 mod status;
 mod statusline;
@@ -202,6 +209,14 @@ commands! {
         Outline "outline" => outline::OutlineArgs,
         Stats "stats" => stats::StatsArgs,
         Invalidate "invalidate" => invalidate::InvalidateArgs,
+        Insert "insert" => insert::InsertArgs,
+        Move "move" => move_plan::MovePlanArgs,
+        Add "add" => add::AddArgs,
+        Rename "rename" => rename::RenameArgs,
+        Split "split" => split::SplitArgs,
+        Merge "merge" => merge::MergeArgs,
+        Remove "remove" => remove::RemoveArgs,
+        Renumber "renumber" => renumber::RenumberArgs,
         Next "next" => next::NextArgs,
         Focus "focus" => focus::FocusArgs,
         Claim "claim" => claim::ClaimArgs,
@@ -221,8 +236,6 @@ commands! {
         Undo "undo" => undo::UndoArgs,
         Restore "restore" => restore::RestoreArgs,
         Versions "versions" => versions::VersionsArgs,
-        Move "move" => move_plan::MovePlanArgs,
-        Renumber "renumber" => renumber::RenumberArgs,
         Wait "wait" => wait::WaitArgs,
         Flow "flow" => flow::FlowArgs,
         Doc "doc" => doc::DocArgs,

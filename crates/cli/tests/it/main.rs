@@ -104,6 +104,7 @@ mod renumber;
 mod repair;
 mod replacement;
 mod replay;
+mod reshape;
 mod restore;
 mod restore_backup;
 mod revalidate;
@@ -167,6 +168,12 @@ const COMMANDS: &[&str] = &[
     "outline",
     "stats",
     "invalidate",
+    "insert",
+    "add",
+    "rename",
+    "split",
+    "merge",
+    "remove",
     "next",
     "focus",
     "claim",
@@ -567,6 +574,7 @@ fn every_command_has_a_module() {
         "decisions" => "git_decisions",
         "move" => "presence",
         "outline" | "stats" => "outline_and_stats",
+        "insert" | "add" | "rename" | "split" | "merge" | "remove" => "reshape",
         "host" | "trail" | "story" | "team" | "state" => "renamed_commands",
         "host install" => "hosts_install",
         "trail back" => "think_back",

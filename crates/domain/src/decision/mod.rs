@@ -5,10 +5,12 @@
 //! supersedes older ones by naming them; nothing is deleted.
 
 mod allowed_signers;
+mod carried;
 mod decision_file;
 mod review_verdict;
 mod standing;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,7 @@ pub use self::allowed_signers::{
     check_signature, check_signer, is_signed_when_made, needs_signature, read_signer_lines,
     signature_basis,
 };
+pub use self::carried::{CarriedTexts, CarriedTo, carried_decisions};
 pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
     signed_content,
@@ -34,6 +37,7 @@ use crate::node::{ParentVersion, Progress};
 use crate::record::Recorded;
 use crate::secrets::mask_secrets;
 use crate::stamp::Stamp;
+use crate::text::count_with_noun;
 use crate::time::Timestamp;
 
 /// The folder of decision files, relative to the project.
@@ -173,6 +177,11 @@ pub enum Verdict {
     /// A review was concluded, or a finding accepted; about the project, because a subject is only a
     /// name.
     Reviewed(ReviewVerdict),
+    /// Plans have other places or rewritten references: these decisions belong there now. About the
+    /// project.
+    Carried {
+        decisions: BTreeMap<DecisionId, CarriedTo>,
+    },
     /// Takes back what it supersedes. A file of its own, so that a merge does not bring back what
     /// someone took back.
     Withdrawn {
@@ -194,7 +203,7 @@ impl Decision {
             | Verdict::Noted { text, .. }
             | Verdict::Overridden { reason: text, .. } => mask(text),
             Verdict::Reviewed(verdict) => verdict.findings.iter_mut().for_each(mask),
-            Verdict::Progress { .. } | Verdict::Withdrawn { .. } => {}
+            Verdict::Progress { .. } | Verdict::Carried { .. } | Verdict::Withdrawn { .. } => {}
         }
         self
     }
@@ -312,6 +321,10 @@ impl Decision {
             Verdict::Reviewed(verdict) => {
                 return format!("{} by {}", verdict.describe_briefly(), self.by);
             }
+            Verdict::Carried { decisions } => {
+                let count = count_with_noun(decisions.len(), "decision", "decisions");
+                return format!("move of {count} to other places by {}", self.by);
+            }
             Verdict::Withdrawn { .. } => "withdrawal",
         };
         let path = self.node_path();
@@ -343,6 +356,9 @@ pub struct KnownDecision {
     /// Why it does not count, where signatures are required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature_problem: Option<String>,
+    /// Whether `decision` is not as in its file: its plan has another place or rewritten references.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub carried: bool,
 }
 
 impl Recorded for KnownDecision {

@@ -24,6 +24,7 @@ pub enum Aspect {
     Note,
     Override,
     Review,
+    Place,
 }
 
 impl Verdict {
@@ -40,6 +41,7 @@ impl Verdict {
             Self::Noted { .. } => Aspect::Note,
             Self::Overridden { .. } => Aspect::Override,
             Self::Reviewed(_) => Aspect::Review,
+            Self::Carried { .. } => Aspect::Place,
             Self::Withdrawn { aspect } => *aspect,
         }
     }
@@ -85,9 +87,13 @@ pub fn decisions_in_force(known: &[KnownDecision]) -> Vec<&KnownDecision> {
 pub fn superseded_by(known: &[KnownDecision], new: &Verdict) -> Vec<DecisionId> {
     let ends = |old: &Verdict| match (new, old) {
         // Each stands for itself.
-        (Verdict::Commented { .. } | Verdict::Noted { .. } | Verdict::Overridden { .. }, _) => {
-            false
-        }
+        (
+            Verdict::Commented { .. }
+            | Verdict::Noted { .. }
+            | Verdict::Overridden { .. }
+            | Verdict::Carried { .. },
+            _,
+        ) => false,
         (Verdict::Reviewed(new), Verdict::Reviewed(old)) => new.supersedes_verdict(old),
         (Verdict::Rejected { text, .. }, Verdict::Approved { text: approved, .. }) => {
             text.is_none_or(|text| text == *approved)
@@ -272,6 +278,7 @@ mod tests {
             trusted: true,
             vanished: false,
             signature_problem: None,
+            carried: false,
         }
     }
 

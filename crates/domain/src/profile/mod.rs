@@ -3,6 +3,7 @@
 //! A profile names its levels, the patterns of their aliases and files, and the planning phases an
 //! agent goes through. No code knows the word `act`.
 
+mod misplaced;
 mod parse;
 pub mod pattern;
 mod plan_place;
@@ -18,8 +19,9 @@ use crate::section::describe_plan;
 use crate::version::canonical_hash;
 use crate::work::work_level::WorkLevel;
 
+pub use misplaced::find_expected_path;
 pub use parse::parse_profile;
-pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
+pub use pattern::{AliasNames, AliasPattern, FilePattern, NotAnAlias, ReadAlias};
 pub use plan_place::{PlanPlace, locate_output, locate_plan};
 
 /// One kind of tree.
@@ -93,8 +95,14 @@ pub struct Level {
     pub under: Vec<String>,
     pub alias: AliasPattern,
     pub numbers: RangeInclusive<u32>,
+    /// Words before a number that mean a node of this level, in any language: `chapter`, `глава`.
+    pub labels: Vec<String>,
+    /// Whether a project may do without this level: it is offered once it is used.
+    pub optional: bool,
     /// Pattern of the plan file; `None` for levels that exist only in the store.
     pub file: Option<FilePattern>,
+    /// Other patterns under which plan files are read; new ones get `file`.
+    pub other_files: Vec<FilePattern>,
     /// Pattern of the file produced from the plan (prose, an answer), relative to the folder of the
     /// parent's file.
     pub output: Option<FilePattern>,
@@ -157,6 +165,7 @@ impl Profile {
     pub fn render_hierarchy(&self) -> String {
         self.levels
             .iter()
+            .filter(|level| !level.optional)
             .map(|level| level.name.as_str())
             .collect::<Vec<_>>()
             .join(" → ")
@@ -242,6 +251,18 @@ impl Level {
     pub fn is_flat(&self) -> bool {
         // A level that may be its own parent has no path to tell the depth by.
         self.root && self.under.contains(&self.name) && self.file.is_some()
+    }
+
+    /// Iterates over the patterns of its plan files, that of new ones first.
+    pub fn file_patterns(&self) -> impl Iterator<Item = &FilePattern> {
+        self.file.iter().chain(&self.other_files)
+    }
+
+    /// Returns the number in an alias; `None` if it is a name.
+    #[must_use]
+    pub fn number_of(&self, alias: &str) -> Option<u32> {
+        let read = self.alias.parse_exact_alias(alias, &self.numbers)?;
+        read.number.filter(|_| self.alias.is_numbered())
     }
 
     /// Parses an alias of this level or its short form.

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    AliasPattern, ApprovalNeed, EvidenceNeed, Facet, FacetKind, FilePattern, Level, Phase, Profile,
-    RollUp, WorkPhase,
+    AliasNames, AliasPattern, ApprovalNeed, EvidenceNeed, Facet, FacetKind, FilePattern, Level,
+    Phase, Profile, RollUp, WorkPhase,
 };
 use crate::toml_reader::{TomlProblem, TomlReader, unspan_words};
 use crate::work::work_level::WorkLevel;
@@ -53,7 +53,15 @@ struct RawLevel {
     under: Vec<Spanned<String>>,
     alias: Spanned<String>,
     numbers: Option<Spanned<String>>,
+    #[serde(default)]
+    names: RawNames,
+    #[serde(default)]
+    labels: Vec<String>,
+    #[serde(default)]
+    optional: bool,
     file: Option<Spanned<String>>,
+    #[serde(default)]
+    other_files: Vec<Spanned<String>>,
     output: Option<Spanned<String>>,
     #[serde(default)]
     purpose: String,
@@ -64,6 +72,14 @@ struct RawLevel {
     items: Option<Spanned<String>>,
     evidence: Option<Spanned<String>>,
     completes: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawNames {
+    first: Vec<Spanned<String>>,
+    between: Vec<Spanned<String>>,
+    last: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -195,11 +211,14 @@ fn parse_level(
         ("with-parent", RollUp::WithParent),
         ("with-children", RollUp::WithChildren),
     ];
+    let alias = AliasPattern::parse(raw.alias.get_ref())
+        .map_err(|why| reader.problem_at(&raw.alias, "level.alias", &why))?;
     Ok(Level {
         root: raw.root,
         under: unspan_words(&raw.under),
-        alias: AliasPattern::parse(raw.alias.get_ref())
-            .map_err(|why| reader.problem_at(&raw.alias, "level.alias", &why))?,
+        alias: alias.with_names(parse_names(reader, &raw.names)?),
+        labels: split_words(&raw.labels),
+        optional: raw.optional,
         numbers: match &raw.numbers {
             None => 1..=999_999,
             Some(range) => parse_range(range.get_ref()).ok_or_else(|| {
@@ -207,6 +226,14 @@ fn parse_level(
             })?,
         },
         file: pattern("level.file", &raw.file)?,
+        other_files: raw
+            .other_files
+            .iter()
+            .map(|value| {
+                FilePattern::parse(value.get_ref())
+                    .map_err(|why| reader.problem_at(value, "level.other_files", &why))
+            })
+            .collect::<Result<_, _>>()?,
         output: pattern("level.output", &raw.output)?,
         purpose: raw.purpose.trim().to_owned(),
         outline: raw.outline.clone(),
@@ -239,15 +266,35 @@ fn parse_facet(
             RawFacetKind::Names => FacetKind::Names,
             RawFacetKind::Timeline => FacetKind::Timeline,
         },
-        words: raw
-            .words
-            .iter()
-            // A list of quoted words in a dozen languages would be unreadable, so one string may
-            // hold several.
-            .flat_map(|words| words.split(','))
-            .map(|word| word.trim().to_owned())
-            .collect(),
+        words: split_words(&raw.words),
         levels: unspan_words(&raw.levels),
+    })
+}
+
+/// Splits lists of words. A list of quoted words in a dozen languages would be unreadable, so one
+/// string may hold several.
+fn split_words(lists: &[String]) -> Vec<String> {
+    let words = lists.iter().flat_map(|words| words.split(','));
+    words.map(|word| word.trim().to_owned()).collect()
+}
+
+/// Parses the names that a numbered level accepts besides numbers. They become file names.
+fn parse_names(reader: TomlReader<'_>, raw: &RawNames) -> Result<AliasNames, TomlProblem> {
+    let read = |names: &[Spanned<String>], key: &str| {
+        let names = names.iter().map(|name| {
+            let lower = name.get_ref().to_lowercase();
+            let fits = |c: char| c.is_alphabetic() || c == '-' || c == '_';
+            match !lower.is_empty() && lower.len() <= MAX_NAME_BYTES && lower.chars().all(fits) {
+                true => Ok(lower),
+                false => Err(reader.problem_at(name, key, "expected a word of letters")),
+            }
+        });
+        names.collect::<Result<Vec<_>, _>>()
+    };
+    Ok(AliasNames {
+        first: read(&raw.first, "level.names.first")?,
+        between: read(&raw.between, "level.names.between")?,
+        last: read(&raw.last, "level.names.last")?,
     })
 }
 

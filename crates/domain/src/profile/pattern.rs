@@ -14,7 +14,25 @@ pub struct AliasPattern {
     parent_width: Option<usize>,
     own: OwnPart,
     suffix: String,
+    /// Names that stand for a number: `prologue`.
+    names: AliasNames,
 }
+
+/// Names that a numbered level accepts besides numbers, by where their nodes are among the siblings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AliasNames {
+    /// Before every number: `prologue`.
+    pub first: Vec<String>,
+    /// After the number that follows the name: `interlude-04` comes after number 4.
+    pub between: Vec<String>,
+    /// After every number: `epilogue`.
+    pub last: Vec<String>,
+}
+
+/// Sort key of a node that comes before every number.
+const ORDER_FIRST: i64 = -1;
+/// Sort key of a node that comes after every number.
+const ORDER_LAST: i64 = u32::MAX as i64 + 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OwnPart {
@@ -33,6 +51,22 @@ pub struct ReadAlias {
     pub number: Option<u32>,
     /// The parent's number, if the alias contains it (`scene-0204` is in chapter 2).
     pub parent_number: Option<u32>,
+    /// The parent's alias, if that is a name and the alias contains it (`scene-prologue-04`).
+    pub parent_name: Option<String>,
+    /// Sort key among the siblings.
+    pub order: i64,
+}
+
+impl ReadAlias {
+    /// Whether the parent the alias speaks of, if it does, is this one; `number` is the parent's.
+    #[must_use]
+    pub fn belongs_to(&self, parent: &str, number: Option<u32>) -> bool {
+        match (&self.parent_name, self.parent_number) {
+            (Some(name), _) => name == parent,
+            (None, Some(of)) => Some(of) == number,
+            (None, None) => true,
+        }
+    }
 }
 
 /// The text is not an alias of the level.
@@ -78,6 +112,7 @@ impl AliasPattern {
             parent_width: None,
             own: OwnPart::Name,
             suffix: String::new(),
+            names: AliasNames::default(),
         };
         let mut own_seen = false;
         for piece in split_placeholders(text)? {
@@ -142,6 +177,65 @@ impl AliasPattern {
         Ok(pattern)
     }
 
+    /// Returns the pattern with names besides numbers.
+    #[must_use]
+    pub fn with_names(mut self, names: AliasNames) -> Self {
+        self.names = names;
+        self
+    }
+
+    /// Returns the literal text before the number or name.
+    #[must_use]
+    pub fn literal_prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// Whether an alias contains its parent's number or name.
+    #[must_use]
+    pub fn contains_parent(&self) -> bool {
+        self.parent_width.is_some()
+    }
+
+    /// Formats the alias of number `own` below a parent: with its number, or with its alias if that
+    /// is a name.
+    #[must_use]
+    pub fn format_below(&self, own: u32, parent: &str, number: Option<u32>) -> Option<String> {
+        match (self.own, self.parent_width, number) {
+            (OwnPart::Number { width }, Some(_), None) => Some(format!(
+                "{}{parent}-{own:0width$}{}",
+                self.prefix, self.suffix
+            )),
+            _ => self.format_alias(own, number),
+        }
+    }
+
+    /// Parses a name that stands for a number: `prologue`, `interlude-04`.
+    fn parse_special_name(&self, text: &str) -> Option<ReadAlias> {
+        let OwnPart::Number { width } = self.own else {
+            return None;
+        };
+        let lower = text.to_lowercase();
+        let read = |alias: String, order: i64| ReadAlias {
+            alias,
+            number: None,
+            parent_number: None,
+            parent_name: None,
+            order,
+        };
+        let named = |names: &[String]| names.iter().find(|name| **name == lower).cloned();
+        if let Some(alias) = named(&self.names.first) {
+            return Some(read(alias, ORDER_FIRST));
+        }
+        if let Some(alias) = named(&self.names.last) {
+            return Some(read(alias, ORDER_LAST));
+        }
+        let (name, digits) = lower.rsplit_once('-')?;
+        let name = self.names.between.iter().find(|known| *known == name)?;
+        let number: u32 = parse_digits(digits)?;
+        // Siblings with equal keys are sorted by alias, and a name after its pattern's prefix.
+        Some(read(format!("{name}-{number:0width$}"), i64::from(number)))
+    }
+
     /// Whether aliases of this pattern contain a number.
     #[must_use]
     pub fn is_numbered(&self) -> bool {
@@ -175,6 +269,9 @@ impl AliasPattern {
         text: &str,
         range: &RangeInclusive<u32>,
     ) -> Result<ReadAlias, NotAnAlias> {
+        if let Some(read) = self.parse_special_name(text) {
+            return Ok(read);
+        }
         let bare = strip_ignoring_case(text, &self.prefix, &self.suffix).unwrap_or(text);
         let read = match self.own {
             OwnPart::Number { width } => self.parse_numbered(bare, width),
@@ -197,13 +294,17 @@ impl AliasPattern {
 
     /// Parses the digits of an alias: the parent's, where the pattern has them, and its own.
     fn parse_numbered(&self, bare: &str, width: usize) -> Option<ReadAlias> {
-        // ASCII only: `char::is_numeric` accepts full-width digits, which `parse` then rejects.
+        if let Some((parent, digits)) = bare.rsplit_once('-').filter(|_| self.contains_parent()) {
+            return self.parse_below_name(parent, digits, width);
+        }
         if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         let (parent_digits, own_digits) = match self.parent_width {
-            // A surplus digit would silently name another parent, and too few would leave none.
-            Some(parent_width) if bare.len() > parent_width + width || bare.len() <= width => {
+            // Too few digits leave none for the parent. A surplus one is a parent with more digits
+            // than usual; after a zero it is a typing error that would name another parent.
+            Some(_) if bare.len() <= width => return None,
+            Some(parent_width) if bare.len() > parent_width + width && bare.starts_with('0') => {
                 return None;
             }
             Some(_) => {
@@ -222,6 +323,23 @@ impl AliasPattern {
             alias: self.format_alias(own, parent_number)?,
             number: Some(own),
             parent_number,
+            parent_name: None,
+            order: i64::from(own),
+        })
+    }
+
+    /// Parses an alias below a parent whose alias is a name: `prologue-04`.
+    fn parse_below_name(&self, parent: &str, digits: &str, width: usize) -> Option<ReadAlias> {
+        let own = parse_digits(digits)?;
+        let is_name = parent.chars().any(|c| !c.is_ascii_digit())
+            && !parent.contains('/')
+            && !parent.contains(char::is_whitespace);
+        is_name.then(|| ReadAlias {
+            alias: format!("{}{parent}-{own:0width$}{}", self.prefix, self.suffix),
+            number: Some(own),
+            parent_number: None,
+            parent_name: Some(parent.to_owned()),
+            order: i64::from(own),
         })
     }
 
@@ -245,6 +363,8 @@ impl AliasPattern {
             // Only for sorting: `9a` comes before `10b`.
             number: leading_number(bare),
             parent_number: None,
+            parent_name: None,
+            order: leading_number(bare).map_or(0, i64::from),
         })
     }
 
@@ -284,6 +404,12 @@ impl AliasPattern {
             OwnPart::Name => "a name without whitespace and slashes".to_owned(),
         }
     }
+}
+
+/// Parses ASCII digits; `char::is_numeric` would accept full-width ones.
+fn parse_digits(text: &str) -> Option<u32> {
+    let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits.then(|| text.parse().ok()).flatten()
 }
 
 /// Returns the number a text starts with: `017a` sorts as 17.
@@ -454,6 +580,27 @@ impl FilePattern {
     #[must_use]
     pub fn file_for(&self, parent_folder: &str, alias: &str) -> String {
         self.file_at(parent_folder, &self.entry.entry_name(alias), alias)
+    }
+
+    /// Returns the directory entry of a file below the parent's folder: the part of its path that
+    /// contains the alias. `None` if the file does not fit the pattern.
+    #[must_use]
+    pub fn entry_of<'a>(&self, parent_folder: &str, file: &'a str) -> Option<&'a str> {
+        let below = match parent_folder {
+            "" => file,
+            folder => file.strip_prefix(folder)?.strip_prefix('/')?,
+        };
+        let (alias, plan) = self.alias_at(below)?;
+        let entry = below.split('/').nth(self.before.len())?;
+        (plan == below && !alias.is_empty()).then_some(entry)
+    }
+
+    /// Returns the file name in a folder of the entry, or the suffix of the entry itself: what a
+    /// misspelt file is compared with.
+    #[must_use]
+    pub fn file_name(&self, alias: &str) -> String {
+        let path = self.file_for("", alias);
+        path.rsplit('/').next().unwrap_or_default().to_owned()
     }
 }
 

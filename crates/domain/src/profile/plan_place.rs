@@ -67,14 +67,16 @@ fn locate_below<'p>(
     parent_number: Option<u32>,
     aliases: &mut Vec<String>,
 ) -> Option<PlanPlace<'p>> {
-    let has_parent = !aliases.is_empty();
+    let parent = aliases.last().cloned();
     let parse_alias = |alias: &str| {
         // Exactly as the pattern writes it: `chapter-2` would otherwise be a second file of
         // `chapter-02`.
         let read = level.alias.parse_exact_alias(alias, &level.numbers)?;
         // `scene-0104` in the folder of chapter 2 belongs to neither chapter.
-        let fits = read.parent_number.is_none() || read.parent_number == parent_number;
-        (fits || !has_parent).then_some(read)
+        let fits = parent
+            .as_ref()
+            .is_none_or(|parent| read.belongs_to(parent, parent_number));
+        fits.then_some(read)
     };
     // An output lies in the folder of the parent, like the plan beside it.
     let output = level.output.as_ref().filter(|_| role == FileRole::Output);
@@ -90,35 +92,33 @@ fn locate_below<'p>(
             aliases,
         });
     }
-    let (alias, file) = level.file.as_ref()?.alias_at(path)?;
-    let read = parse_alias(alias)?;
-    aliases.push(read.alias);
-    if file == path {
-        if role == FileRole::Output {
-            aliases.pop();
-            return None;
-        }
-        return Some(PlanPlace {
-            profile,
-            level,
-            aliases: aliases.clone(),
-        });
-    }
-    let rest = path
-        .strip_prefix(parent_folder(&file))
-        .and_then(|rest| rest.strip_prefix('/'));
-    let found = rest.and_then(|rest| {
-        let levels = profile
-            .levels_under(&level.name)
-            // Flat levels may be below themselves by front matter, never by path.
-            .filter(|level| !level.root);
-        levels
-            .into_iter()
-            .find_map(|level| locate_below(profile, level, rest, role, read.number, aliases))
-    });
-    // Backtracks: another level may match the same folder.
-    aliases.pop();
-    found
+    level.file_patterns().find_map(|pattern| {
+        let (alias, file) = pattern.alias_at(path)?;
+        let read = parse_alias(alias)?;
+        aliases.push(read.alias.clone());
+        let found = if file == path {
+            (role == FileRole::Plan).then(|| PlanPlace {
+                profile,
+                level,
+                aliases: aliases.clone(),
+            })
+        } else {
+            let rest = path
+                .strip_prefix(parent_folder(&file))
+                .and_then(|rest| rest.strip_prefix('/'));
+            rest.and_then(|rest| {
+                let mut levels = profile
+                    .levels_under(&level.name)
+                    // Flat levels may be below themselves by front matter, never by path.
+                    .filter(|level| !level.is_flat());
+                let number = read.number.filter(|_| level.alias.is_numbered());
+                levels.find_map(|level| locate_below(profile, level, rest, role, number, aliases))
+            })
+        };
+        // Backtracks: another pattern or level may match the same folder.
+        aliases.pop();
+        found
+    })
 }
 
 #[cfg(test)]
@@ -175,7 +175,33 @@ mod tests {
             ("acts/act-1/chapters/chapter-02/plan.md.bak", None),
             ("acts/act-1/chapters/chapter-02/backups/plan.md", None),
             ("acts/act-1/notes.md", None),
-            ("chapters/chapter-02/plan.md", None),
+            ("acts/act-12/strategic-plan.md", Some("act-12")),
+            (
+                "acts/act-1/chapters/prologue/plan.md",
+                Some("act-1/prologue"),
+            ),
+            (
+                "acts/act-1/chapters/prologue/scenes/scene-prologue-01-blueprint.md",
+                Some("act-1/prologue/scene-prologue-01"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-prologue-01-blueprint.md",
+                None,
+            ),
+            (
+                "acts/act-1/chapters/chapter-100/scenes/scene-10001-blueprint.md",
+                Some("act-1/chapter-100/scene-10001"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-0204/scene-0204-blueprint.md",
+                Some("act-1/chapter-02/scene-0204"),
+            ),
+            // A book without acts, and one with parts.
+            ("chapters/chapter-02/plan.md", Some("chapter-02")),
+            (
+                "parts/part-2/acts/act-3/strategic-plan.md",
+                Some("part-2/act-3"),
+            ),
             ("acts", None),
             ("", None),
             ("src/main.rs", None),

@@ -21,6 +21,7 @@ mod plan_documents;
 mod presence;
 mod reviews;
 mod session_files;
+mod shape;
 mod stamps;
 mod status;
 mod texts;

@@ -27,15 +27,11 @@ fn aliases_are_read_in_every_form() {
     check("act", "1", Ok(("act-1", None)));
     check("act", "act-10", Ok(("act-10", None)));
     check("act", "ACT-2", Ok(("act-2", None)));
-    check(
-        "act",
-        "11",
-        Err("`11` is not a valid act: the number must be 1–10"),
-    );
+    check("act", "11", Ok(("act-11", None)));
     check(
         "act",
         "0",
-        Err("`0` is not a valid act: the number must be 1–10"),
+        Err("`0` is not a valid act: the number must be 1–999"),
     );
     check(
         "act",
@@ -45,11 +41,18 @@ fn aliases_are_read_in_every_form() {
     check("chapter", "2", Ok(("chapter-02", None)));
     check("chapter", "chapter-2", Ok(("chapter-02", None)));
     check("chapter", "chapter-02", Ok(("chapter-02", None)));
+    check("chapter", "100", Ok(("chapter-100", None)));
+    check("chapter", "0", Ok(("chapter-00", None)));
+    check("chapter", "Prologue", Ok(("prologue", None)));
+    check("chapter", "Эпилог", Ok(("эпилог", None)));
+    check("chapter", "interlude-4", Ok(("interlude-04", None)));
     check(
         "chapter",
-        "100",
-        Err("`100` is not a valid chapter: the number must be 1–99"),
+        "interlude",
+        Err("`interlude` is not a valid chapter: expected `chapter-04` or `04`"),
     );
+    check("scene", "10001", Ok(("scene-10001", Some(100))));
+    check("scene", "prologue-01", Ok(("scene-prologue-01", None)));
     check(
         "chapter",
         "-1",

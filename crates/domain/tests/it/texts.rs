@@ -214,7 +214,7 @@ fn profile_mistakes_name_line_key_and_what_is_allowed() {
     };
     check(
         &good.replace("root", "rot"),
-        "course.toml:5: unknown field `rot`, expected one of `name`, `root`, `under`, `alias`, `numbers`, `file`, `output`, `purpose`, `outline`, `state_keys`, `items`, `evidence`, `completes`; did you mean `root`?",
+        "course.toml:5: unknown field `rot`, expected one of `name`, `root`, `under`, `alias`, `numbers`, `names`, `labels`, `optional`, `file`, `other_files`, `output`, `purpose`, `outline`, `state_keys`, `items`, `evidence`, `completes`; did you mean `root`?",
     );
     check(
         &good.replace("root = true", "under = [\"book\"]"),

@@ -672,6 +672,7 @@ fn comment_on(store: &dyn Store, alias: &str, words: &str) -> Result<(), StoreFa
         at: timestamp(1_000),
         text: words.to_owned(),
         decision: None,
+        carried_at: None,
     };
     let facts = domain::record::record_changed_fact(&said.record_key(), None, Some(&said));
     tx.record_operation(new(Verb::Comment, words, facts.into_iter().collect()))?;

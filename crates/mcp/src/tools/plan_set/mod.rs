@@ -15,6 +15,7 @@ mod prove;
 mod read;
 mod reject;
 mod renumber;
+mod reshape;
 mod restore;
 mod stats;
 mod tree;
@@ -206,6 +207,12 @@ fn list_status_tools() -> Vec<Tool> {
             "plan_renumber",
             "Use to give a plan another id, such as one of two with the same.",
             renumber::run,
+        ),
+        // One tool for all of them: every schema costs each session tokens.
+        Hints::DESTROYS.define_tool(
+            "plan_reshape",
+            "Use to add, insert, move, rename, split, merge or remove plans: files, references and all that is attached follow, in one operation. Try dry_run first.",
+            reshape::run,
         ),
     ]
 }

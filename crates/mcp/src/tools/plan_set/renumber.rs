@@ -1,6 +1,6 @@
 //! The tool `plan_renumber`.
 
-use application::renumber::{RenumberRequest, renumber_node};
+use application::shape::{ChangeShapeRequest, ShapeChange, change_shape};
 use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,10 +21,10 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, Failure> {
-    let request = RenumberRequest {
+    let change = ShapeChange::Renumber {
         node: node_words(&arguments.node),
         id: arguments.id,
-        dry_run: arguments.dry_run,
     };
-    AnyObject::new(&renumber_node(ctx, &request)?)
+    let dry_run = arguments.dry_run;
+    AnyObject::new(&change_shape(ctx, &ChangeShapeRequest { change, dry_run })?)
 }

@@ -1,0 +1,281 @@
+//! Carries decisions along with nodes that an operation renames or moves.
+//!
+//! Decisions name their node by path. After a shape change the decisions of a node are recorded under
+//! its new path, and one decision about the project says so to every other clone.
+
+use std::collections::{BTreeMap, HashMap};
+
+use domain::decision::{CarriedTo, Decision, DecisionId, KnownDecision, PROJECT_KEY, Verdict};
+use domain::fact::Fact;
+use domain::ids::NodeId;
+use domain::node::Node;
+use domain::ports::{NewOperation, NodeKey, Transaction};
+use domain::record::{RecordKey, Recorded as _};
+use domain::tree::Tree;
+
+use super::attach::NewDecision;
+use super::load_decisions;
+use super::receive::read_decision;
+use crate::claim_node::may_rename_nodes;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::load_plan_tree;
+
+/// Maximum number of decisions in one file; a file with more would be too large to be read again.
+const MAX_CARRIED_PER_FILE: usize = 500;
+
+/// The decisions that an operation carries.
+#[derive(Default)]
+pub(super) struct Carried {
+    pub(super) made: Vec<NewDecision>,
+    pub(super) facts: Vec<Fact>,
+    /// Nodes whose approval or rejection is only bound to rewritten texts: no new decision.
+    pub(super) rebound: Vec<NodeId>,
+}
+
+/// Returns the decisions that follow their nodes to other paths or rewritten texts.
+pub(super) fn carry_decisions(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    operation: &NewOperation,
+) -> Result<Carried, Failure> {
+    let mut carried = Carried {
+        rebound: find_rebound(&operation.facts),
+        ..Carried::default()
+    };
+    if carried.rebound.is_empty() && !may_rename_nodes(&operation.facts) {
+        return Ok(carried);
+    }
+    let before = load_plan_tree(tx)?;
+    let after = apply_names(&before, &operation.facts);
+    let mut moved: BTreeMap<DecisionId, CarriedTo> = BTreeMap::new();
+    for node in before.nodes() {
+        let Some(now) = after.get(node.id) else {
+            continue;
+        };
+        let (old_key, new_key) = (key_of(&before, node), key_of(&after, now));
+        let is_rebound = carried.rebound.contains(&node.id);
+        if old_key == new_key && !is_rebound {
+            continue;
+        }
+        for known in load_decisions(tx, &old_key)? {
+            let Some(id) = known.id.clone() else { continue };
+            let mut current = known.decision.clone();
+            current.node.clone_from(&new_key);
+            if is_rebound {
+                rebind_decision(&mut current, node, &operation.facts);
+            }
+            // The file says what was decided where; the move is told against that.
+            let original = match known.carried {
+                true => read_decision(ctx, &id).unwrap_or_else(|| known.decision.clone()),
+                false => known.decision.clone(),
+            };
+            let to = CarriedTo::from_decisions(&original, &current);
+            // Back where it was decided: an earlier move must not count any more.
+            let is_back = to.is_none() && known.carried;
+            if let Some(to) = to.or_else(|| is_back.then(|| back_to(&original))) {
+                moved.insert(id.clone(), to);
+            }
+            let after = KnownDecision {
+                decision: current,
+                carried: true,
+                ..known.clone()
+            };
+            carried.facts.extend(rekey_facts(&id, &known, &after));
+        }
+    }
+    let entries: Vec<_> = moved.into_iter().collect();
+    for chunk in entries.chunks(MAX_CARRIED_PER_FILE) {
+        let decision = Decision {
+            node: PROJECT_KEY.to_owned(),
+            what: Verdict::Carried {
+                decisions: chunk.iter().cloned().collect(),
+            },
+            by: operation.by.clone(),
+            at: operation.at,
+            supersedes: Vec::new(),
+            signature: None,
+        };
+        carried.made.push(NewDecision::from_decision(decision));
+    }
+    Ok(carried)
+}
+
+fn back_to(original: &Decision) -> CarriedTo {
+    CarriedTo {
+        node: original.node.clone(),
+        texts: None,
+    }
+}
+
+/// Returns the facts that record a decision under its new key.
+pub(super) fn rekey_facts(
+    id: &DecisionId,
+    before: &KnownDecision,
+    after: &KnownDecision,
+) -> Vec<Fact> {
+    let key_of = |one: &KnownDecision| KnownDecision::record_key(&one.decision.node, id);
+    let value = |one: &KnownDecision| serde_json::to_value(one).ok();
+    let fact = |key: String, before, after| Fact::RecordChanged {
+        record: RecordKey {
+            kind: KnownDecision::KIND.to_owned(),
+            key,
+        },
+        before,
+        after,
+    };
+    match (key_of(before), key_of(after)) {
+        (old, new) if old == new => vec![fact(new, value(before), value(after))],
+        (old, new) => vec![
+            fact(old, value(before), None),
+            fact(new, None, value(after)),
+        ],
+    }
+}
+
+/// Returns the nodes whose verdict facts keep author and time: the same decision about a rewritten
+/// text.
+fn find_rebound(facts: &[Fact]) -> Vec<NodeId> {
+    facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::ApprovalChanged {
+                node,
+                before: Some(before),
+                after: Some(after),
+            } if (&before.by, before.at) == (&after.by, after.at) => Some(*node),
+            Fact::CondemnationChanged {
+                node,
+                before: Some(before),
+                after: Some(after),
+            } if (&before.by, before.at) == (&after.by, after.at) => Some(*node),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Binds a decision to the texts of the facts, if it is the one they change.
+fn rebind_decision(decision: &mut Decision, node: &Node, facts: &[Fact]) {
+    for fact in facts {
+        match fact {
+            Fact::ApprovalChanged {
+                node: id,
+                before: Some(before),
+                after: Some(after),
+            } if *id == node.id && decision.as_approval().as_ref() == Some(before) => {
+                let bound = Decision::from_approval(String::new(), after, Vec::new());
+                decision.what = bound.what;
+            }
+            Fact::CondemnationChanged {
+                node: id,
+                before: Some(before),
+                after: Some(after),
+            } if *id == node.id && decision.as_condemnation().as_ref() == Some(before) => {
+                let bound = Decision::from_condemnation(String::new(), after, Vec::new());
+                decision.what = bound.what;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns the tree with the names and parents that facts give.
+fn apply_names(tree: &Tree, facts: &[Fact]) -> Tree {
+    let mut nodes: HashMap<NodeId, Node> =
+        tree.nodes().map(|node| (node.id, node.clone())).collect();
+    for fact in facts {
+        match fact {
+            Fact::NodeRenamed { node, after, .. } => {
+                if let Some(node) = nodes.get_mut(node) {
+                    node.set_name(after.clone());
+                }
+            }
+            Fact::NodeMoved { node, after, .. } => {
+                if let Some(node) = nodes.get_mut(node) {
+                    node.parent = *after;
+                }
+            }
+            Fact::NodeAdded { node } => {
+                nodes.insert(node.id, (**node).clone());
+            }
+            Fact::NodeRemoved { node } => {
+                nodes.remove(&node.id);
+            }
+            _ => {}
+        }
+    }
+    Tree::new(nodes.into_values())
+}
+
+fn key_of(tree: &Tree, node: &Node) -> String {
+    let key = NodeKey {
+        profile: node.profile.clone(),
+        path: tree.alias_path(node),
+    };
+    key.to_string()
+}
+
+/// Returns the decisions whose place differs from what the moves in force say, as known and as they
+/// should be. `changed` are decisions that came or went.
+pub(super) fn find_carried_changes(
+    ctx: &Context<'_>,
+    known: &HashMap<DecisionId, KnownDecision>,
+    changed: &mut Vec<(Option<KnownDecision>, KnownDecision)>,
+) {
+    let is_move = |one: &KnownDecision| matches!(one.decision.what, Verdict::Carried { .. });
+    let has_moves = known.values().any(is_move) || changed.iter().any(|(_, one)| is_move(one));
+    if !has_moves {
+        return;
+    }
+    let mut current: BTreeMap<DecisionId, KnownDecision> = BTreeMap::new();
+    for (id, one) in known {
+        current.insert(id.clone(), one.clone());
+    }
+    for (_, one) in changed.iter() {
+        if let Some(id) = &one.id {
+            current.insert(id.clone(), one.clone());
+        }
+    }
+    let moves = domain::decision::carried_decisions(current.values());
+    for (id, one) in &current {
+        let to = moves.get(id);
+        if to.is_none() && !one.carried {
+            continue;
+        }
+        let original = match one.carried {
+            true => read_decision(ctx, id),
+            false => Some(one.decision.clone()),
+        };
+        // Gone with its branch: it is placed again when its file returns.
+        let Some(original) = original else { continue };
+        let decision = match to {
+            Some(to) => to.apply_to(&original),
+            None => original,
+        };
+        let after = KnownDecision {
+            decision,
+            carried: to.is_some(),
+            ..one.clone()
+        };
+        if after == *one {
+            continue;
+        }
+        let listed = changed
+            .iter_mut()
+            .find(|(_, other)| other.id.as_ref() == Some(id));
+        match listed {
+            Some((_, other)) => *other = after,
+            None => changed.push((Some(one.clone()), after)),
+        }
+    }
+}
+
+/// Loads the decision of a record as its file has it, for a check of its signature.
+pub(super) fn load_original(ctx: &Context<'_>, known: &KnownDecision) -> Decision {
+    let read = known
+        .id
+        .as_ref()
+        .filter(|_| known.carried)
+        .and_then(|id| read_decision(ctx, id));
+    read.unwrap_or_else(|| known.decision.clone())
+}

@@ -1,0 +1,133 @@
+//! Put a file that looks like a plan where its profile expects that plan, as one operation.
+//!
+//! A misnamed folder is renamed with everything in it; otherwise only the file is moved. The scan then
+//! reads the plans, as it would after a move by hand.
+
+use domain::ids::OperationId;
+use domain::operation::Verb;
+use domain::ports::{FileReadResult, FileStatResult, FolderEntryKind, PlanFiles};
+use domain::profile::find_expected_path;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, hash_request};
+use crate::observe::{build_planned_operation, with_observed_files};
+use crate::scan::ScanScope;
+use crate::shape::MovedFileView;
+
+/// Maximum number of files in a folder that is renamed.
+const MAX_FOLDER_FILES: usize = 2_000;
+
+/// Outcome of [`place_file`].
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PlaceOutcome {
+    pub success: bool,
+    pub dry_run: bool,
+    pub moved_files: Vec<MovedFileView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationId>,
+}
+
+/// Returns the path a misplaced plan file should have; `None` if the words name no such file.
+#[must_use]
+pub fn find_misplaced_file(ctx: &Context<'_>, name: &str) -> Option<String> {
+    let is_file = matches!(ctx.files.stat_file(name), FileStatResult::Present(_));
+    is_file
+        .then(|| find_expected_path(ctx.profiles, name))
+        .flatten()
+}
+
+/// Moves a misplaced plan file to the path it should have.
+///
+/// # Errors
+/// When the file is not a misplaced plan, is not text, or the place is taken.
+pub fn place_file(ctx: &Context<'_>, file: &str, dry_run: bool) -> Result<PlaceOutcome, Failure> {
+    let asked = (!dry_run).then(|| hash_request(&("place", file)));
+    with_observed_files(ctx, ScanScope::Everything, asked, |planned, tx| {
+        let expected = find_misplaced_file(ctx, file).ok_or_else(|| {
+            Failure::invalid(format!("`{file}` is not a misplaced plan file")).with_step("tl check")
+        })?;
+        let moved_files = list_moves(ctx, file, &expected)?;
+        let trial = PlannedFiles::new(ctx, None);
+        let target = if dry_run { &trial } else { planned };
+        for one in &moved_files {
+            target.create_file(&one.path, &read_text(ctx, &one.was)?)?;
+            target.put_file(&one.was, None)?;
+        }
+        let operation = match dry_run {
+            true => None,
+            false => {
+                let built = build_planned_operation(ctx, tx, target, Verb::Reshape, |_| Ok(()))?;
+                let summary = format!("move {file} to {expected}");
+                let mut operation =
+                    built.unwrap_or_else(|| ctx.new_operation(Verb::Reshape, String::new()));
+                operation.summary = summary;
+                Some(planned.record_operation(tx, operation)?)
+            }
+        };
+        Ok(PlaceOutcome {
+            success: true,
+            dry_run,
+            moved_files,
+            operation,
+        })
+    })
+}
+
+/// Lists the moves: of the whole folder if that is what is misspelt, else of the file.
+fn list_moves(
+    ctx: &Context<'_>,
+    file: &str,
+    expected: &str,
+) -> Result<Vec<MovedFileView>, Failure> {
+    let single = || {
+        vec![MovedFileView {
+            was: file.to_owned(),
+            path: expected.to_owned(),
+        }]
+    };
+    let (was, now): (Vec<&str>, Vec<&str>) =
+        (file.split('/').collect(), expected.split('/').collect());
+    let differing: Vec<usize> = (0..was.len().min(now.len()))
+        .filter(|at| was[*at] != now[*at])
+        .collect();
+    let folder_at = differing.last().copied().filter(|at| at + 1 < was.len());
+    let (Some(at), true) = (folder_at, was.len() == now.len()) else {
+        return Ok(single());
+    };
+    let (from, to) = (was[..=at].join("/"), now[..=at].join("/"));
+    let mut found = Vec::new();
+    let mut folders = vec![from.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in ctx.files.list_folder(&folder) {
+            let path = format!("{folder}/{}", entry.name);
+            match entry.kind {
+                FolderEntryKind::Folder => folders.push(path),
+                FolderEntryKind::File | FolderEntryKind::Other => {
+                    let rest = path.strip_prefix(&from).unwrap_or_default();
+                    found.push(MovedFileView {
+                        path: format!("{to}{rest}"),
+                        was: path,
+                    });
+                }
+            }
+        }
+        if found.len() > MAX_FOLDER_FILES {
+            return Ok(single());
+        }
+    }
+    Ok(found)
+}
+
+fn read_text(ctx: &Context<'_>, path: &str) -> Result<String, Failure> {
+    match ctx.files.read_file(path, ctx.policy.max_plan_bytes) {
+        FileReadResult::Text { text, .. } => Ok(text),
+        FileReadResult::Missing => Err(Failure::refused(format!("`{path}` is gone"))),
+        FileReadResult::Unreadable { why, .. } => {
+            Err(Failure::refused(format!("`{path}` cannot be moved: {why}"))
+                .with_step(format!("move `{path}` out of the folder, then try again")))
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What is attached to plans by name rather than by node, and so follows a shape change: the scene of
+//! a generation, what prose was written from, open comments, and the scenes of the memory.
+
+use domain::comment::{Comment, comment_key_prefix};
+use domain::fact::Fact;
+use domain::generation::Generation;
+use domain::ids::NodeId;
+use domain::memory::Entry;
+use domain::node::{Content, ParentVersion};
+use domain::observation::ObservedContent;
+use domain::ports::Transaction;
+use domain::prose::ProseBasis;
+use domain::record::{read_record, read_records, record_changed_fact};
+use domain::shape::{Layout, ShapeTexts};
+use domain::time::Timestamp;
+use domain::tree::Tree;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::memory::memory_files::{MemoryFiles, import_edits_within, load_memory};
+
+/// The changed records, and the memory with its files.
+#[derive(Default)]
+pub(super) struct AttachedChanges {
+    facts: Vec<Fact>,
+    memory: Option<(domain::memory::StoryMemory, MemoryFiles)>,
+}
+
+impl AttachedChanges {
+    /// Gathers the records that follow the change.
+    pub(super) fn gather(
+        ctx: &Context<'_>,
+        tx: &mut dyn Transaction,
+        tree: &Tree,
+        after: &Tree,
+        layout: &Layout,
+        texts: &ShapeTexts,
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
+        let mut facts = Vec::new();
+        for change in &layout.changes {
+            let path = after.get(change.node).map(|node| after.alias_path(node));
+            facts.extend(follow_generation(
+                &*tx,
+                change.node,
+                path.as_deref(),
+                texts,
+            )?);
+        }
+        for (node, found) in &texts.rewritten {
+            facts.extend(rebind_prose(&*tx, tree, *node, found)?);
+        }
+        let changed = texts.rewritten.keys().chain(texts.reworded.keys());
+        let moved = layout
+            .changes
+            .iter()
+            .filter(|change| change.parent_before != change.parent_after)
+            .map(|change| &change.node);
+        let mut touched: Vec<NodeId> = changed.chain(moved).copied().collect();
+        touched.sort_unstable();
+        touched.dedup();
+        for id in touched {
+            facts.extend(keep_comments_open(&*tx, tree, id, id, now)?);
+        }
+        if let Some((old, new)) = layout.replaced {
+            facts.extend(keep_comments_open(&*tx, tree, old, new, now)?);
+        }
+        let memory = follow_memory(ctx, tx, tree, after, layout)?;
+        if let Some((memory, _)) = &memory {
+            facts.extend(memory.change_facts());
+        }
+        facts.sort_by_key(|fact| match fact {
+            Fact::RecordChanged { record, .. } => (record.kind.clone(), record.key.clone()),
+            _ => (String::new(), String::new()),
+        });
+        Ok(Self { facts, memory })
+    }
+
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        self.facts.clone()
+    }
+
+    /// Registers the memory's files, which are written with the next command that reads it.
+    pub(super) fn register_memory(
+        self,
+        ctx: &Context<'_>,
+        tx: &mut dyn Transaction,
+    ) -> Result<(), Failure> {
+        if let Some((memory, mut files)) = self.memory {
+            files.register_changes(ctx, tx, &memory)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the change of a scene's generation: its path, and its blueprint if only references differ.
+fn follow_generation(
+    tx: &dyn Transaction,
+    node: NodeId,
+    path: Option<&str>,
+    texts: &ShapeTexts,
+) -> Result<Option<Fact>, Failure> {
+    let key = Generation::record_key(node);
+    let (Some(before), Some(path)) = (read_record::<Generation>(tx, &key)?, path) else {
+        return Ok(None);
+    };
+    let was = tx
+        .load_node(node)?
+        .and_then(|node| node.content.canonical_hash());
+    let mut after = before.clone();
+    path.clone_into(&mut after.scene);
+    if let Some(ObservedContent::Text { canonical, .. }) = texts.rewritten.get(&node)
+        && was == Some(before.blueprint)
+    {
+        after.blueprint = *canonical;
+    }
+    Ok(record_changed_fact(&key, Some(&before), Some(&after)))
+}
+
+/// Returns the change of what prose was written from, if the plan differs in references alone.
+fn rebind_prose(
+    tx: &dyn Transaction,
+    tree: &Tree,
+    node: NodeId,
+    found: &ObservedContent,
+) -> Result<Option<Fact>, Failure> {
+    let key = node.0.to_string();
+    let (
+        Some(before),
+        ObservedContent::Text {
+            version, canonical, ..
+        },
+    ) = (read_record::<ProseBasis>(tx, &key)?, found)
+    else {
+        return Ok(None);
+    };
+    let was = tree
+        .get(node)
+        .map(|node| &node.content)
+        .and_then(Content::canonical_hash);
+    let after = ProseBasis {
+        plan: ParentVersion {
+            version: *version,
+            canonical: *canonical,
+        },
+    };
+    Ok((was == Some(before.plan.canonical))
+        .then(|| record_changed_fact(&key, Some(&before), Some(&after)))
+        .flatten())
+}
+
+/// Returns the facts that keep the open comments of a node open, on the node that has them afterwards.
+fn keep_comments_open(
+    tx: &dyn Transaction,
+    tree: &Tree,
+    from: NodeId,
+    to: NodeId,
+    now: Timestamp,
+) -> Result<Vec<Fact>, Failure> {
+    let Some(node) = tree.get(from) else {
+        return Ok(Vec::new());
+    };
+    let mut facts = Vec::new();
+    for (key, comment) in read_records::<Comment>(tx, &comment_key_prefix(from))? {
+        if !comment.is_open(node) && from == to {
+            continue;
+        }
+        let after = Comment {
+            node: to,
+            carried_at: comment.is_open(node).then_some(now),
+            ..comment.clone()
+        };
+        if from == to {
+            facts.extend(record_changed_fact(&key, Some(&comment), Some(&after)));
+        } else {
+            facts.extend(record_changed_fact(&key, Some(&comment), None));
+            facts.extend(record_changed_fact(&after.record_key(), None, Some(&after)));
+        }
+    }
+    Ok(facts)
+}
+
+/// Returns the memory with the new paths of its scenes, if it names any.
+fn follow_memory(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    tree: &Tree,
+    after: &Tree,
+    layout: &Layout,
+) -> Result<Option<(domain::memory::StoryMemory, MemoryFiles)>, Failure> {
+    let mut memory = load_memory(&*tx)?;
+    if memory.scenes().all(|scene| scene.node.is_none()) {
+        return Ok(None);
+    }
+    let paths: std::collections::HashMap<String, String> = layout
+        .changes
+        .iter()
+        .filter_map(|change| {
+            let was = tree.alias_path(tree.get(change.node)?);
+            Some((was, after.alias_path(after.get(change.node)?)))
+        })
+        .collect();
+    let named: Vec<_> = memory
+        .scenes()
+        .filter_map(|scene| {
+            let path = paths.get(scene.node.as_deref()?)?;
+            Some((scene.clone(), path.clone()))
+        })
+        .collect();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let files = import_edits_within(ctx, tx)?;
+    memory = load_memory(&*tx)?;
+    for (scene, path) in named {
+        memory.put_entry(Entry::Scene(domain::memory::Scene {
+            node: Some(path),
+            ..scene
+        }));
+    }
+    Ok(Some((memory, files)))
+}

@@ -1,0 +1,219 @@
+//! The novelist's walk of `docs/guides/reshaping.md`, in English and in Russian, in a git repository.
+
+use serde_json::Value;
+use testkit::Project;
+
+use crate::reconcile::git;
+use crate::{collect, empty, finished, statuses};
+
+struct Language {
+    act: &'static str,
+    chapter: &'static str,
+    scene: &'static str,
+    door: &'static str,
+    storm: &'static str,
+    prologue: &'static str,
+}
+
+const ENGLISH: Language = Language {
+    act: "Act",
+    chapter: "Chapter",
+    scene: "Scene",
+    door: "The door",
+    storm: "The storm",
+    prologue: "prologue",
+};
+
+const RUSSIAN: Language = Language {
+    act: "Акт",
+    chapter: "Глава",
+    scene: "Сцена",
+    door: "Дверь",
+    storm: "Шторм",
+    prologue: "пролог",
+};
+
+/// A book of two acts; act 1 has three chapters of two scenes, all approved.
+fn book(language: &Language) -> Project {
+    let project = empty();
+    git(&project, &["init", "-q", "-b", "main"]);
+    project.ok(&["init"]);
+    let Language {
+        act,
+        chapter,
+        scene,
+        door,
+        ..
+    } = language;
+    let approve = |file: &str, text: String, node: &str| {
+        project.write(file, text);
+        project.ok(&["approve", node]);
+    };
+    let list = format!("- {chapter} 1\n- {chapter} 2\n- {chapter} 3\n");
+    approve(
+        "acts/act-1/strategic-plan.md",
+        format!("# {act} 1\n\n{list}"),
+        "act-1",
+    );
+    approve(
+        "acts/act-2/strategic-plan.md",
+        format!("# {act} 2\n"),
+        "act-2",
+    );
+    for number in 1..=3 {
+        let folder = format!("acts/act-1/chapters/chapter-0{number}");
+        let node = format!("act-1/chapter-0{number}");
+        approve(
+            &format!("{folder}/plan.md"),
+            format!("# {chapter} {number}\n"),
+            &node,
+        );
+        for part in 1..=2 {
+            approve(
+                &format!("{folder}/scenes/scene-0{number}0{part}-blueprint.md"),
+                format!("# {scene} 0{number}0{part}\n\nMara.\n\n## {door}\n\nIt opens.\n"),
+                &format!("{node}/scene-0{number}0{part}"),
+            );
+        }
+    }
+    let other = "acts/act-2/chapters/chapter-01/plan.md";
+    approve(other, format!("# {chapter} 1\n"), "act-2/chapter-01");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-q", "-m", "the book"]);
+    project
+}
+
+fn walk(language: &Language) {
+    let project = book(language);
+    let shown = project
+        .ok(&["insert", "act-1/chapter-02", "--dry-run"])
+        .stdout;
+    assert!(shown.contains("would insert act-1/chapter-02"), "{shown}");
+    assert!(
+        shown.contains("act-1/chapter-02 → act-1/chapter-03"),
+        "{shown}"
+    );
+
+    project.ok(&[
+        "insert",
+        "chapter",
+        "2",
+        "--under",
+        "act-1",
+        "--title",
+        language.storm,
+    ]);
+    let known = statuses(&project);
+    let approved = known
+        .iter()
+        .filter(|line| line.ends_with(" approved"))
+        .count();
+    assert_eq!(approved, 12, "{known:?}");
+    assert!(
+        known.contains(&"act-1/chapter-02 draft".to_owned()),
+        "{known:?}"
+    );
+    let heading = format!("# {} 2: {}\n", language.chapter, language.storm);
+    let new = project.read("acts/act-1/chapters/chapter-02/plan.md");
+    assert!(new.starts_with(&heading), "{new}");
+    let moved = project.read("acts/act-1/chapters/chapter-03/plan.md");
+    assert_eq!(moved, format!("# {} 3\n", language.chapter));
+
+    project.ok(&[
+        "move",
+        "act-1/chapter-03/scene-0301",
+        "--under",
+        "act-2/chapter-01",
+    ]);
+    project.ok(&[
+        "split",
+        "scene-0102",
+        "--at",
+        language.door,
+        "--title",
+        language.door,
+    ]);
+    project.ok(&[
+        "merge",
+        "act-1/chapter-01/scene-0103",
+        "act-1/chapter-01/scene-0102",
+    ]);
+    project.ok(&[
+        "add",
+        "chapter",
+        "--under",
+        "act-1",
+        "--name",
+        language.prologue,
+    ]);
+    let known = statuses(&project);
+    for line in [
+        "act-2/chapter-01/scene-0101 requires-revalidation".to_owned(),
+        "act-1/chapter-01/scene-0102 draft".to_owned(),
+        format!("act-1/{} draft", language.prologue),
+    ] {
+        assert!(known.contains(&line), "{line}: {known:?}");
+    }
+    project.ok(&["check"]);
+
+    // Another clone finds every decision at the new places.
+    git(&project, &["add", "-A", "."]);
+    git(&project, &["commit", "-q", "-m", "another shape"]);
+    let clone = project.root().with_file_name("clone");
+    git(
+        &project,
+        &["clone", "-q", ".", &clone.display().to_string()],
+    );
+    let run = |arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        command.current_dir(&clone);
+        finished(&mut command)
+    };
+    run(&["state", "adopt", "--yes"]);
+    let tree: Value = serde_json::from_str(&run(&["--json", "tree"]).stdout).expect("JSON");
+    let mut cloned = Vec::new();
+    for top in tree.as_array().expect("trees") {
+        collect(top, &mut cloned);
+    }
+    assert_eq!(cloned, known);
+
+    let undone = project.ok(&["undo"]).stdout;
+    assert!(
+        undone.contains(&format!("undone: add act-1/{}", language.prologue)),
+        "{undone}"
+    );
+    assert!(
+        !project
+            .root()
+            .join(format!("acts/act-1/chapters/{}", language.prologue))
+            .exists()
+    );
+}
+
+#[test]
+fn a_novelist_reshapes_a_book() {
+    walk(&ENGLISH);
+}
+
+#[test]
+fn a_novelist_reshapes_a_book_in_russian() {
+    walk(&RUSSIAN);
+}
+
+#[test]
+fn a_misplaced_plan_is_named_with_the_command_that_puts_it_there() {
+    let project = book(&ENGLISH);
+    project.write("acts/act-03/strategic-plan.md", "# Act 3\n");
+    let status = project.ok(&["status"]);
+    assert!(
+        status
+            .stderr
+            .contains("tl move acts/act-03/strategic-plan.md"),
+        "{}",
+        status.stderr
+    );
+    assert_eq!(project.run(&["check"]).code, 3);
+    project.ok(&["move", "acts/act-03/strategic-plan.md"]);
+    assert!(statuses(&project).contains(&"act-3 draft".to_owned()));
+    project.ok(&["check"]);
+}

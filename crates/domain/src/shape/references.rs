@@ -1,0 +1,571 @@
+//! References in plan texts, rewritten after a shape change.
+//!
+//! A reference is resolved in the tree before the change, from the plan it is in, and spelled again for
+//! the tree after it: ids in front matter, aliases and paths (`chapter-04`, `act-1/chapter-04`), wiki
+//! links, links to files, and a level's label with a number (`Chapter 4`, `Глава 4`). What cannot be
+//! resolved to one plan stays as it is, and so does everything else, byte for byte.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{FileMoves, Layout};
+use crate::front_matter;
+use crate::ids::NodeId;
+use crate::node::Node;
+use crate::profile::{Level, Profile, parent_folder};
+use crate::tree::Tree;
+
+/// Front matter keys whose values name plans.
+const REFERENCE_KEYS: &[&str] = &["parent", "children", "needs"];
+
+/// Rewrites the references in texts from one tree to another.
+pub struct ReferenceRewriter<'a> {
+    before: NamedTree<'a>,
+    after: NamedTree<'a>,
+    moves: &'a FileMoves,
+    /// Nodes whose path of aliases changed, or that another one replaced.
+    changed: HashSet<NodeId>,
+    replaced: Option<(NodeId, NodeId)>,
+    /// Names of folders and files that contain more than the alias (`017-count`), with the new ones.
+    entries: HashMap<String, String>,
+    labels: HashMap<String, Vec<&'a Level>>,
+}
+
+/// A tree with its nodes by alias.
+struct NamedTree<'a> {
+    tree: &'a Tree,
+    profiles: &'a [Profile],
+    by_alias: HashMap<&'a str, Vec<&'a Node>>,
+}
+
+impl<'a> NamedTree<'a> {
+    fn new(tree: &'a Tree, profiles: &'a [Profile]) -> Self {
+        let mut by_alias: HashMap<&str, Vec<&Node>> = HashMap::new();
+        for node in tree.nodes() {
+            by_alias.entry(node.alias.as_str()).or_default().push(node);
+        }
+        Self {
+            tree,
+            profiles,
+            by_alias,
+        }
+    }
+
+    /// Resolves a path of aliases as it is meant in the plan of `from`: of several, the nearest.
+    fn resolve_path(&self, path: &str, from: NodeId) -> Option<&'a Node> {
+        let (above, alias) = match path.rsplit_once('/') {
+            Some((above, alias)) => (Some(above), alias),
+            None => (None, path),
+        };
+        let candidates = self.by_alias.get(alias)?.iter().copied().filter(|node| {
+            above.is_none_or(|above| {
+                let own = self.tree.alias_path(node);
+                let of_parent = own.rsplit_once('/').map_or("", |(parent, _)| parent);
+                of_parent == above || of_parent.ends_with(&format!("/{above}"))
+            })
+        });
+        self.pick_nearest(candidates.collect(), from)
+    }
+
+    /// Resolves a label with digits: `Chapter 4`, `Scene 0204`, and `Scene 4` in its chapter.
+    fn resolve_number(&self, level: &Level, digits: &str, from: NodeId) -> Option<&'a Node> {
+        let is_of_level = |node: &&'a Node| node.level == level.name;
+        if let Ok(read) = level.read_alias(digits) {
+            let scope = if level.alias.contains_parent() { 2 } else { 1 };
+            let candidates = self.by_alias.get(read.alias.as_str())?;
+            let candidates = candidates.iter().copied().filter(is_of_level);
+            let near = candidates.filter(|node| self.is_in_scope(node, scope, from));
+            return self.pick_nearest(near.collect(), from);
+        }
+        if !level.alias.contains_parent() {
+            return None;
+        }
+        // A number alone, in the plan of the parent or in one below it.
+        let number: u32 = digits.parse().ok()?;
+        let candidates = self.tree.nodes().filter(is_of_level).filter(|node| {
+            level.number_of(&node.alias) == Some(number) && self.is_in_scope(node, 1, from)
+        });
+        self.pick_nearest(candidates.collect(), from)
+    }
+
+    /// Whether `from` is the ancestor `steps` above the node, or below it.
+    fn is_in_scope(&self, node: &Node, steps: usize, from: NodeId) -> bool {
+        let ancestors = self.tree.ancestors(node);
+        let Some(top) = steps.checked_sub(1).and_then(|at| ancestors.get(at)) else {
+            return true;
+        };
+        self.lineage(from).contains(&top.id)
+    }
+
+    /// Returns a node with its ancestors.
+    fn lineage(&self, id: NodeId) -> Vec<NodeId> {
+        let Some(node) = self.tree.get(id) else {
+            return Vec::new();
+        };
+        let above = self.tree.ancestors(node).into_iter().map(|it| it.id);
+        std::iter::once(id).chain(above).collect()
+    }
+
+    /// Picks the candidate with the nearest common ancestor; `None` if several are equally near.
+    fn pick_nearest(&self, candidates: Vec<&'a Node>, from: NodeId) -> Option<&'a Node> {
+        if let [one] = candidates.as_slice() {
+            return Some(one);
+        }
+        let lineage: HashSet<NodeId> = self.lineage(from).into_iter().collect();
+        let shared = |node: &Node| {
+            let own = self.lineage(node.id);
+            own.iter().filter(|id| lineage.contains(id)).count()
+        };
+        let nearest = candidates.iter().map(|node| shared(node)).max()?;
+        let mut found = candidates
+            .into_iter()
+            .filter(|node| shared(node) == nearest);
+        let one = found.next()?;
+        found.next().is_none().then_some(one)
+    }
+
+    fn level_of(&self, node: &Node) -> Option<&'a Level> {
+        let mut profiles = self.profiles.iter();
+        let profile = profiles.find(|profile| profile.name == node.profile)?;
+        profile.find_level(&node.level)
+    }
+}
+
+impl<'a> ReferenceRewriter<'a> {
+    /// Prepares the rewriting of references to the nodes of a layout.
+    #[must_use]
+    pub fn new(
+        before: &'a Tree,
+        after: &'a Tree,
+        profiles: &'a [Profile],
+        layout: &Layout,
+        moves: &'a FileMoves,
+    ) -> Self {
+        let changed = layout.changes.iter().map(|change| change.node);
+        let mut labels: HashMap<String, Vec<&Level>> = HashMap::new();
+        for level in profiles.iter().flat_map(|profile| &profile.levels) {
+            let own = std::iter::once(&level.name).chain(&level.labels);
+            for label in own.filter(|_| level.alias.is_numbered()) {
+                let known = labels.entry(label.to_lowercase()).or_default();
+                if !known.iter().any(|other| std::ptr::eq(*other, level)) {
+                    known.push(level);
+                }
+            }
+        }
+        let entry_of = |path: &Option<String>, alias: &str| {
+            let parts = path.as_deref().unwrap_or_default().split('/');
+            let mut named = parts.filter(|part| part.starts_with(alias) && *part != alias);
+            named
+                .next()
+                .map(|part| part.trim_end_matches(".md").to_owned())
+        };
+        let id_of = |alias: &str| crate::duplicate_ids::id_of_alias(alias).to_owned();
+        let entries = layout.changes.iter().filter_map(|change| {
+            let old = entry_of(&change.before.path, &id_of(&change.before.alias))?;
+            let new = entry_of(&change.after.path, &id_of(&change.after.alias))?;
+            (old != new).then_some((old, new))
+        });
+        Self {
+            entries: entries.collect(),
+            before: NamedTree::new(before, profiles),
+            after: NamedTree::new(after, profiles),
+            moves,
+            changed: changed.chain(layout.replaced.map(|(old, _)| old)).collect(),
+            replaced: layout.replaced,
+            labels,
+        }
+    }
+
+    /// Rewrites the text of a node's plan. `path` and `new_path` are its file before and after.
+    #[must_use]
+    pub fn rewrite_text(&self, node: NodeId, text: &str, path: &str, new_path: &str) -> String {
+        let scope = TextScope {
+            node,
+            node_after: match self.replaced {
+                Some((old, new)) if old == node => new,
+                _ => node,
+            },
+            folder: parent_folder(path),
+            new_folder: parent_folder(new_path),
+        };
+        let keys = front_matter::edit_values(text, REFERENCE_KEYS, |value| {
+            rewrite_words(value, is_path_char, |word, _| {
+                self.rewrite_reference(word, &scope)
+            })
+        });
+        let own = self.rewrite_own_id(node, &keys);
+        let (_, body) = front_matter::split_front_matter(&own);
+        let front = own.strip_suffix(body).unwrap_or_default();
+        let body = self.rewrite_own_heading(node, body);
+        format!("{front}{}", self.rewrite_body(&body, &scope))
+    }
+
+    /// Rewrites `id` in the front matter of a plan whose own alias changed.
+    fn rewrite_own_id(&self, node: NodeId, text: &str) -> String {
+        let Some((old, new)) = self.own_aliases(node) else {
+            return text.to_owned();
+        };
+        front_matter::edit_values(text, &["id"], |value| {
+            rewrite_words(value, is_path_char, |word, _| {
+                (word == old).then(|| new.clone())
+            })
+        })
+    }
+
+    fn own_aliases(&self, node: NodeId) -> Option<(String, String)> {
+        let old = self.before.tree.get(node)?;
+        let new = self.after.tree.get(node)?;
+        let id = |node: &Node| crate::duplicate_ids::id_of_alias(&node.alias).to_owned();
+        (old.alias != new.alias).then(|| (id(old), id(new)))
+    }
+
+    /// Rewrites the number or id that a plan's first heading starts with.
+    fn rewrite_own_heading(&self, node: NodeId, body: &str) -> String {
+        let Some((old, new)) = self.own_aliases(node) else {
+            return body.to_owned();
+        };
+        let Some(start) = find_first_heading(body) else {
+            return body.to_owned();
+        };
+        let line = body.get(start..).unwrap_or_default();
+        let title = line.trim_start_matches('#').trim_start_matches([' ', '\t']);
+        let at = start + line.len() - title.len();
+        let word: String = title.chars().take_while(|c| is_word_char(*c)).collect();
+        let level = self
+            .before
+            .tree
+            .get(node)
+            .and_then(|it| self.before.level_of(it));
+        let spelled = if word == old {
+            Some(new)
+        } else {
+            level.and_then(|level| respell_number(level, &word, &old, &new))
+        };
+        match spelled {
+            Some(spelled) => {
+                let (head, tail) = body.split_at(at);
+                let rest = tail.get(word.len()..).unwrap_or_default();
+                format!("{head}{spelled}{rest}")
+            }
+            None => body.to_owned(),
+        }
+    }
+
+    /// Rewrites aliases, paths, links and labels with numbers in the body of a text.
+    fn rewrite_body(&self, body: &str, scope: &TextScope<'_>) -> String {
+        let mut result = String::with_capacity(body.len());
+        let mut rest = body;
+        // The targets of links are taken out first: a rewritten one may be the old name of another.
+        while let Some(at) = rest.find("](") {
+            let (head, tail) = rest.split_at(at + 2);
+            result.push_str(&self.rewrite_prose(head, scope));
+            let end = tail.find([')', ' ', '\n', '#']).unwrap_or(tail.len());
+            let (link, after) = tail.split_at(end);
+            let rewritten = self.rewrite_link(link, scope);
+            result.push_str(rewritten.as_deref().unwrap_or(link));
+            rest = after;
+        }
+        result.push_str(&self.rewrite_prose(rest, scope));
+        result
+    }
+
+    fn rewrite_prose(&self, text: &str, scope: &TextScope<'_>) -> String {
+        let words = rewrite_words(text, is_path_char, |word, before| {
+            let is_wiki = before.ends_with("[[");
+            self.rewrite_word(word, scope, is_wiki)
+        });
+        self.rewrite_labels(&words, scope)
+    }
+
+    /// Rewrites one word of a body: an alias with a literal prefix, a path, or a wiki link.
+    fn rewrite_word(&self, word: &str, scope: &TextScope<'_>, is_wiki: bool) -> Option<String> {
+        if let Some(entry) = self.entries.get(word) {
+            return Some(entry.clone());
+        }
+        if word.contains('/') && word.contains('.') {
+            return self.rewrite_file_name(word);
+        }
+        let alias = word.rsplit('/').next().unwrap_or(word);
+        let is_clear = is_wiki || word.contains('/') || {
+            // An id without a prefix (`017`) may be anything in prose.
+            let nodes = self.before.by_alias.get(alias)?;
+            let level = nodes.first().and_then(|node| self.before.level_of(node))?;
+            !level.alias.literal_prefix().is_empty() && alias.contains('-')
+        };
+        is_clear
+            .then(|| self.rewrite_reference(word, scope))
+            .flatten()
+    }
+
+    /// Rewrites a file of the project, named from its root, or a path through a renamed folder.
+    fn rewrite_file_name(&self, word: &str) -> Option<String> {
+        if let Some(target) = self.moves.target_of(word) {
+            return Some(target);
+        }
+        let parts: Vec<&str> = word.split('/').collect();
+        let known = |part: &&str| self.entries.contains_key(*part);
+        parts.iter().any(known).then(|| {
+            let renamed = parts
+                .iter()
+                .map(|part| self.entries.get(*part).map_or(*part, String::as_str));
+            renamed.collect::<Vec<_>>().join("/")
+        })
+    }
+
+    /// Rewrites an alias or a path of aliases.
+    fn rewrite_reference(&self, word: &str, scope: &TextScope<'_>) -> Option<String> {
+        let (target, now) = self.find_target(self.before.resolve_path(word, scope.node)?)?;
+        let depth = word.split('/').count();
+        let full = self.after.tree.alias_path(now);
+        let parts: Vec<&str> = full.split('/').collect();
+        let is_same = |spelled: &str| {
+            let found = self.after.resolve_path(spelled, scope.node_after);
+            found.is_some_and(|found| found.id == target)
+        };
+        // As short as it was, if that still means the same plan.
+        let short = parts.get(parts.len().saturating_sub(depth)..)?.join("/");
+        let spelled = if is_same(&short) { short } else { full };
+        (spelled != word).then_some(spelled)
+    }
+
+    /// Returns the plan that a resolved reference means after the change, if anything changed.
+    fn find_target(&self, was: &Node) -> Option<(NodeId, &'a Node)> {
+        let target = match self.replaced {
+            Some((old, new)) if old == was.id => new,
+            _ => was.id,
+        };
+        let is_changed = self.changed.contains(&was.id)
+            || self
+                .before
+                .lineage(was.id)
+                .iter()
+                .any(|id| self.changed.contains(id));
+        let now = self.after.tree.get(target).filter(|_| is_changed)?;
+        Some((target, now))
+    }
+
+    /// Rewrites the target of a Markdown link: `../chapter-04/plan.md`.
+    fn rewrite_link(&self, link: &str, scope: &TextScope<'_>) -> Option<String> {
+        if link.is_empty() || link.contains(':') || link.starts_with(['/', '<']) {
+            return None;
+        }
+        let target = resolve_relative(scope.folder, link)?;
+        let moved = self.moves.target_of(&target).unwrap_or(target);
+        if resolve_relative(scope.new_folder, link).as_deref() == Some(moved.as_str()) {
+            return None;
+        }
+        Some(make_relative(scope.new_folder, &moved))
+    }
+
+    /// Rewrites the numbers after labels: `Chapter 4`, `главы 4–6`.
+    fn rewrite_labels(&self, body: &str, scope: &TextScope<'_>) -> String {
+        let mut result = String::with_capacity(body.len());
+        let mut rest = body;
+        while let Some(start) = rest.find(char::is_alphabetic) {
+            let (before, from) = rest.split_at(start);
+            result.push_str(before);
+            let end = from
+                .find(|c: char| !c.is_alphanumeric())
+                .unwrap_or(from.len());
+            let (word, after) = from.split_at(end);
+            result.push_str(word);
+            rest = after;
+            let levels = self.labels.get(&word.to_lowercase());
+            if let Some((levels, gap)) = levels.zip(number_gap(after)) {
+                let (skipped, numbers) = after.split_at(gap);
+                result.push_str(skipped);
+                let used = self.rewrite_numbers(numbers, levels, scope, &mut result);
+                rest = numbers.get(used..).unwrap_or_default();
+            }
+        }
+        result.push_str(rest);
+        result
+    }
+
+    /// Rewrites a number and those that follow it in a list or range. Returns the bytes read.
+    fn rewrite_numbers(
+        &self,
+        text: &str,
+        levels: &[&Level],
+        scope: &TextScope<'_>,
+        result: &mut String,
+    ) -> usize {
+        let mut used = 0;
+        loop {
+            let rest = text.get(used..).unwrap_or_default();
+            let digits = leading_digits(rest);
+            let is_number = !digits.is_empty()
+                && !rest
+                    .get(digits.len()..)
+                    .and_then(|rest| rest.chars().next())
+                    .is_some_and(char::is_alphanumeric);
+            if !is_number {
+                return used;
+            }
+            result.push_str(&self.respell(digits, levels, scope));
+            used += digits.len();
+            let after = text.get(used..).unwrap_or_default();
+            let Some(separator) = list_separator(after) else {
+                return used;
+            };
+            result.push_str(separator);
+            used += separator.len();
+        }
+    }
+
+    /// Returns the digits after a label for the tree after the change.
+    fn respell(&self, digits: &str, levels: &[&Level], scope: &TextScope<'_>) -> String {
+        let spelled = levels.iter().find_map(|level| {
+            let was = self.before.resolve_number(level, digits, scope.node)?;
+            let (target, now) = self.find_target(was)?;
+            let spelled = respell_number(level, digits, &was.alias, &now.alias)?;
+            let found = self.after.resolve_number(level, &spelled, scope.node_after);
+            found
+                .is_some_and(|found| found.id == target)
+                .then_some(spelled)
+        });
+        spelled.unwrap_or_else(|| digits.to_owned())
+    }
+}
+
+/// The plan a text belongs to, and its folders before and after.
+struct TextScope<'s> {
+    node: NodeId,
+    /// The plan it belongs to after the change: another one if it is merged.
+    node_after: NodeId,
+    folder: &'s str,
+    new_folder: &'s str,
+}
+
+/// Spells a number for another alias the way it was spelled: `4`, `04`, or with the parent's digits.
+fn respell_number(level: &Level, digits: &str, old: &str, new: &str) -> Option<String> {
+    let (was, now) = (level.number_of(old)?, level.number_of(new)?);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let bare = |alias: &str| {
+        let rest = alias.strip_prefix(level.alias.literal_prefix())?;
+        rest.bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| rest.to_owned())
+    };
+    if level.alias.contains_parent() && bare(old).as_deref() == Some(digits) {
+        return bare(new).or_else(|| Some(now.to_string()));
+    }
+    let is_own = digits.parse() == Ok(was);
+    let width = if digits.starts_with('0') {
+        digits.len()
+    } else {
+        0
+    };
+    is_own.then(|| format!("{now:0width$}"))
+}
+
+/// Returns the length of what may be between a label and its number.
+fn number_gap(after: &str) -> Option<usize> {
+    let rest = after.trim_start_matches(['.', ' ', '\u{a0}', '№', '#', '*', '_']);
+    let gap = after.len() - rest.len();
+    let starts = rest.starts_with(|c: char| c.is_ascii_digit());
+    // `chapter-04` is an alias and no label with a number.
+    (gap > 0 && gap <= 4 && starts).then_some(gap)
+}
+
+/// Returns the separator of a list or range of numbers at the start of a text, if a number follows.
+fn list_separator(text: &str) -> Option<&str> {
+    const SEPARATORS: &[&str] = &[
+        "–", "—", "-", ", ", " and ", " & ", " и ", " – ", " — ", " - ", "/",
+    ];
+    let separator = SEPARATORS
+        .iter()
+        .find(|separator| text.starts_with(**separator))?;
+    let rest = text.get(separator.len()..)?;
+    let is_number = rest.starts_with(|c: char| c.is_ascii_digit());
+    is_number.then(|| text.get(..separator.len())).flatten()
+}
+
+fn leading_digits(text: &str) -> &str {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
+}
+
+/// Returns the byte offset of the first heading line.
+pub(super) fn find_first_heading(body: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in body.split_inclusive('\n') {
+        if line.starts_with('#') {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Resolves a relative path from a folder; `None` if it leaves the project.
+fn resolve_relative(folder: &str, link: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in link.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Returns the path of a file relative to a folder.
+fn make_relative(folder: &str, file: &str) -> String {
+    let from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let to: Vec<&str> = file.split('/').collect();
+    let shared = from
+        .iter()
+        .zip(&to)
+        .take_while(|(a, b)| a == b)
+        .count()
+        .min(to.len().saturating_sub(1));
+    let up = std::iter::repeat_n("..", from.len() - shared);
+    let down = to.get(shared..).unwrap_or_default().iter().copied();
+    up.chain(down).collect::<Vec<_>>().join("/")
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '~')
+}
+
+/// Characters of an alias, a path of aliases, or a file.
+fn is_path_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '~' | '.' | '/')
+}
+
+/// Replaces whole words; everything else stays as it is, byte by byte. `replace` gets a word and the
+/// text before it.
+fn rewrite_words(
+    text: &str,
+    is_char: fn(char) -> bool,
+    replace: impl Fn(&str, &str) -> Option<String>,
+) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| rest.find(is_char)) {
+        let start = at + found;
+        let from = text.get(start..).unwrap_or_default();
+        let length = from.find(|c| !is_char(c)).unwrap_or(from.len());
+        let word = from.get(..length).unwrap_or_default();
+        // A full stop ends a sentence more often than a name.
+        let bare = word.trim_end_matches(['.', '/', '-']);
+        result.push_str(text.get(at..start).unwrap_or_default());
+        match replace(bare, text.get(..start).unwrap_or_default()) {
+            Some(new) => {
+                result.push_str(&new);
+                result.push_str(word.strip_prefix(bare).unwrap_or_default());
+            }
+            None => result.push_str(word),
+        }
+        at = start + length;
+    }
+    result.push_str(text.get(at..).unwrap_or_default());
+    result
+}
