@@ -7,7 +7,7 @@ use domain::ids::NodeId;
 use domain::node::Status;
 use domain::ports::{Snapshot, StoreFault};
 
-use crate::locate::{PathCache, load_node};
+use crate::locate::PathCache;
 use crate::views::TransitionView;
 
 /// The status transitions in a list of facts, by direction.
@@ -53,7 +53,10 @@ pub(crate) fn collect_transitions(
         if previous_status == new_status {
             continue;
         }
-        let node = load_node(state, id)?;
+        // An undo may have removed it again.
+        let Some(node) = state.load_node(id)? else {
+            continue;
+        };
         let view = TransitionView {
             path: paths.path_of(&node)?,
             entity_type: node.level,

@@ -103,14 +103,15 @@ pub(crate) fn rename_former_command(mut arguments: Vec<OsString>) -> RenamedLine
     }
 }
 
-/// Whether this is the present `tl move --was`, and not the former name of `tl state move`.
+/// Whether this is the present `tl move`, and not the former name of `tl state move`, which needs a
+/// target.
 fn is_present_move(former: &[&str], arguments: &[OsString]) -> bool {
-    let is_was = |argument: &OsString| {
+    let is_to = |argument: &OsString| {
         argument
             .to_str()
-            .is_some_and(|word| word == "--was" || word.starts_with("--was="))
+            .is_some_and(|word| word == "--to" || word.starts_with("--to="))
     };
-    former == ["move"] && arguments.iter().any(is_was)
+    former == ["move"] && !arguments.iter().any(is_to)
 }
 
 /// Returns the positions of words that can be command names: global options and the value of

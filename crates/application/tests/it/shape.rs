@@ -95,12 +95,12 @@ fn assert_nothing_left(world: &World) {
 #[test]
 fn an_inserted_chapter_keeps_every_approval_and_everything_attached() {
     let world = novel();
-    add_comment(&world.ctx(), &words("chapter 4"), "keep the storm").unwrap();
     let progress = ProgressRequest {
         node: words("chapter 4"),
         progress: Progress::Complete,
     };
     set_progress(&world.ctx(), &progress).unwrap();
+    add_comment(&world.ctx(), &words("chapter 4"), "keep the storm").unwrap();
     let head = world.head();
 
     let done = insert(&world, "chapter 4").unwrap();
@@ -270,7 +270,7 @@ fn a_split_and_a_merge_keep_every_word() {
     change(&world, merge).unwrap();
     assert_eq!(
         world.files.text(&file).as_deref(),
-        Some("# Scene 0201\n\nFirst.\n\n# Scene 0202: The door\n\n## Дверь\n\nSecond.\n")
+        Some("# Scene 0201\n\nFirst.\n\n# Scene 0201: The door\n\n## Дверь\n\nSecond.\n")
     );
     assert_eq!(world.files.text(second), None);
     assert_nothing_left(&world);

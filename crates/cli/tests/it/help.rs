@@ -62,6 +62,7 @@ fn the_help_has_few_commands_in_named_sections() {
         [
             "Start",
             "Plan and approve",
+            "Change the shape",
             "Work",
             "Review",
             "Automate",

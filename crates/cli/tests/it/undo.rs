@@ -20,6 +20,7 @@ fn an_approval_is_taken_back() {
         crate::keys(&outcome),
         [
             "changed_entities",
+            "changed_nodes",
             "files",
             "operation",
             "success",

@@ -313,7 +313,8 @@ impl<'a> ReferenceRewriter<'a> {
 
     /// Rewrites an alias or a path of aliases.
     fn rewrite_reference(&self, word: &str, scope: &TextScope<'_>) -> Option<String> {
-        let (target, now) = self.find_target(self.before.resolve_path(word, scope.node)?)?;
+        let was = self.before.resolve_path(word, scope.node)?;
+        let (target, now) = self.find_target(was, scope)?;
         let depth = word.split('/').count();
         let full = self.after.tree.alias_path(now);
         let parts: Vec<&str> = full.split('/').collect();
@@ -328,12 +329,14 @@ impl<'a> ReferenceRewriter<'a> {
     }
 
     /// Returns the plan that a resolved reference means after the change, if anything changed.
-    fn find_target(&self, was: &Node) -> Option<(NodeId, &'a Node)> {
+    fn find_target(&self, was: &Node, scope: &TextScope<'_>) -> Option<(NodeId, &'a Node)> {
         let target = match self.replaced {
             Some((old, new)) if old == was.id => new,
             _ => was.id,
         };
+        // From another place, the same name may mean another plan.
         let is_changed = self.changed.contains(&was.id)
+            || self.changed.contains(&scope.node)
             || self
                 .before
                 .lineage(was.id)
@@ -416,7 +419,7 @@ impl<'a> ReferenceRewriter<'a> {
     fn respell(&self, digits: &str, levels: &[&Level], scope: &TextScope<'_>) -> String {
         let spelled = levels.iter().find_map(|level| {
             let was = self.before.resolve_number(level, digits, scope.node)?;
-            let (target, now) = self.find_target(was)?;
+            let (target, now) = self.find_target(was, scope)?;
             let spelled = respell_number(level, digits, &was.alias, &now.alias)?;
             let found = self.after.resolve_number(level, &spelled, scope.node_after);
             found

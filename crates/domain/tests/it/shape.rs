@@ -622,7 +622,7 @@ proptest! {
     #[test]
     fn any_shape_change_keeps_texts_approvals_and_files(dice in prop::collection::vec(any::<u8>(), 40..400)) {
         let mut dice = Dice(dice.iter().cycle());
-        let mut book = Book::random(&mut dice);
+        let book = Book::random(&mut dice);
         for _ in 0..3 {
             let request = random_request(&book.tree, &mut dice);
             let Ok(changed) = change(&book, &request) else { continue };
@@ -630,15 +630,6 @@ proptest! {
             check_rebuilt(&book, &changed);
             check_approvals(&book, &changed);
             check_undo(&book, &changed);
-            // The next change starts from the result, unless its texts have other words now.
-            if changed.reworded.is_empty() && changed.layout.added.is_none() {
-                book = changed.book;
-                cascade(&mut book.tree);
-                let present: BTreeSet<NodeId> = book.tree.nodes().map(|node| node.id).collect();
-                if present.len() != book.lines.len() {
-                    break;
-                }
-            }
         }
     }
 }
