@@ -33,7 +33,10 @@ pub fn list_first_steps(ctx: &Context<'_>, status: &ProjectStatus) -> Result<Vec
         } else if !profile.work_phases.is_empty() {
             steps.push("tl ticket new \"TITLE\"   # the first ticket".to_owned());
         } else {
-            let top = profile.levels.iter().find(|level| level.under.is_empty());
+            let top = {
+                let mut levels = profile.levels.iter();
+                levels.find(|level| level.root && !level.optional)
+            };
             let Some(top) = top.filter(|level| level.file.is_some()) else {
                 continue;
             };

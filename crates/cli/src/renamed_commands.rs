@@ -31,7 +31,6 @@ pub(crate) const RENAMED: &[(&[&str], &[&str])] = &[
     (&["mem"], &["note"]),
     (&["memory"], &["story", "memory"]),
     (&["migrate"], &["trail", "migrate"]),
-    (&["move"], &["state", "move"]),
     (&["novel"], &["story"]),
     (&["prune"], &["trail", "prune"]),
     (&["rate"], &["trail", "rate"]),
@@ -72,8 +71,7 @@ pub(crate) fn rename_former_command(mut arguments: Vec<OsString>) -> RenamedLine
         positions.remove(0);
     }
     let is_former = |former: &&(&[&str], &[&str])| {
-        !is_present_move(former.0, &arguments)
-            && former.0.len() <= positions.len()
+        former.0.len() <= positions.len()
             && former
                 .0
                 .iter()
@@ -101,17 +99,6 @@ pub(crate) fn rename_former_command(mut arguments: Vec<OsString>) -> RenamedLine
             present.join(" ")
         )),
     }
-}
-
-/// Whether this is the present `tl move`, and not the former name of `tl state move`, which needs a
-/// target.
-fn is_present_move(former: &[&str], arguments: &[OsString]) -> bool {
-    let is_to = |argument: &OsString| {
-        argument
-            .to_str()
-            .is_some_and(|word| word == "--to" || word.starts_with("--to="))
-    };
-    former == ["move"] && !arguments.iter().any(is_to)
 }
 
 /// Returns the positions of words that can be command names: global options and the value of
@@ -157,7 +144,6 @@ mod tests {
             ),
             ("tl help scan", "tl help trail scan"),
             ("tl anchor --help", "tl note --help"),
-            ("tl move --to sqlite", "tl state move --to sqlite"),
             ("tl move --was 001 002", "tl move --was 001 002"),
             ("tl show mem", "tl show mem"),
             ("tl", "tl"),

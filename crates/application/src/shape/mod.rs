@@ -118,6 +118,9 @@ pub struct ShapeOutcome {
     pub dry_run: bool,
     /// One line: `insert act-1/chapter-04`.
     pub summary: String,
+    /// The path of the changed node before; none if it is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
     /// The new or changed node now; none if it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
@@ -526,6 +529,7 @@ impl PreparedChange {
             success: true,
             dry_run: false,
             summary: resolved.summarise(tree, &self.after, &self.layout),
+            was: resolved.subject.and_then(|id| path_of(tree, id)),
             node: node.map(|node| self.after.alias_path(node)),
             id: node.map(|node| node.alias.clone()),
             file: node.and_then(|node| node.path.clone()),

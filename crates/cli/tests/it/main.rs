@@ -169,6 +169,7 @@ const COMMANDS: &[&str] = &[
     "stats",
     "invalidate",
     "insert",
+    "move",
     "add",
     "rename",
     "split",

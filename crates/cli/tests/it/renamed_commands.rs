@@ -22,7 +22,6 @@ const RENAMED: &[(&str, &str)] = &[
     ("mem shelves", "note shelves"),
     ("memory", "story memory"),
     ("migrate", "trail migrate"),
-    ("move", "state move"),
     ("novel compile", "story compile"),
     ("novel new", "story new"),
     ("novel stats", "story stats"),

@@ -169,6 +169,8 @@ fn walk(language: &Language) {
         command.current_dir(&clone);
         finished(&mut command)
     };
+    // The first command builds the state.
+    run(&["status"]);
     run(&["state", "adopt", "--yes"]);
     let tree: Value = serde_json::from_str(&run(&["--json", "tree"]).stdout).expect("JSON");
     let mut cloned = Vec::new();

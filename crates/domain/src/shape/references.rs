@@ -25,6 +25,8 @@ pub struct ReferenceRewriter<'a> {
     /// Nodes whose path of aliases changed, or that another one replaced.
     changed: HashSet<NodeId>,
     replaced: Option<(NodeId, NodeId)>,
+    /// The files of these two.
+    replaced_file: Option<(String, String)>,
     /// Names of folders and files that contain more than the alias (`017-count`), with the new ones.
     entries: HashMap<String, String>,
     labels: HashMap<String, Vec<&'a Level>>,
@@ -171,6 +173,10 @@ impl<'a> ReferenceRewriter<'a> {
             moves,
             changed: changed.chain(layout.replaced.map(|(old, _)| old)).collect(),
             replaced: layout.replaced,
+            replaced_file: layout.replaced.and_then(|(old, new)| {
+                let path = |tree: &Tree, id| tree.get(id)?.path.clone();
+                Some((path(before, old)?, path(after, new)?))
+            }),
             labels,
         }
     }
@@ -352,7 +358,10 @@ impl<'a> ReferenceRewriter<'a> {
             return None;
         }
         let target = resolve_relative(scope.folder, link)?;
-        let moved = self.moves.target_of(&target).unwrap_or(target);
+        let moved = match &self.replaced_file {
+            Some((old, new)) if *old == target => new.clone(),
+            _ => self.moves.target_of(&target).unwrap_or(target),
+        };
         if resolve_relative(scope.new_folder, link).as_deref() == Some(moved.as_str()) {
             return None;
         }

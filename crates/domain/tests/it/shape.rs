@@ -73,15 +73,16 @@ fn render(
     let number = |node: &Node| level_of(profiles, node).number_of(&node.alias);
     let current = |id: &NodeId| tree.get(*replaced.get(id).unwrap_or(id));
     let mut needs = Vec::new();
-    let mut body = match number(node) {
-        Some(_) => {
-            let bare = number(node).unwrap();
+    // A name has no number to be rewritten, and a number no name.
+    let before = old.tree.get(id).and_then(&number);
+    let mut body = match before.map(|before| number(node).unwrap_or(before)) {
+        Some(number) => {
             let label = match node.level.as_str() {
                 "act" => "Act",
                 "chapter" => "Глава",
                 _ => "Scene",
             };
-            format!("# {label} {bare}: the plan {}\n", id.0)
+            format!("# {label} {number}: the plan {}\n", id.0)
         }
         None => format!("# The plan {}\n", id.0),
     };

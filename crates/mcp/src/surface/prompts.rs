@@ -121,8 +121,8 @@ pub(super) fn prompts_for(profiles: &[Profile]) -> Vec<Prompt> {
     let mut prompts: Vec<Prompt> = profiles
         .iter()
         .flat_map(|profile| &profile.levels)
-        // Levels without a file have no plan to write.
-        .filter(|level| level.file.is_some())
+        // Levels without a file have no plan to write, and few books have optional ones.
+        .filter(|level| level.file.is_some() && !level.optional)
         .map(|level| Prompt {
             name: format!("plan_{}", level.name),
             title: format!("Plan: {}", level.name),

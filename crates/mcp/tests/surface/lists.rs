@@ -183,6 +183,7 @@ fn schemas_name_the_projects_own_levels() {
             "act",
             "chapter",
             "scene",
+            "part",
             "ticket",
             "scenario",
             "plan",
