@@ -49,6 +49,48 @@ impl NeedsProblem {
     }
 }
 
+/// Resolves one entry of a node's `needs`: a path or alias that fits one plan, or a sibling.
+///
+/// # Errors
+/// When no plan fits, or several that are not siblings of the node.
+pub fn resolve_need<'t>(
+    tree: &Tree,
+    profiles: &[Profile],
+    by_alias: &HashMap<&str, Vec<&'t Node>>,
+    node: &Node,
+    name: &str,
+) -> Result<&'t Node, NeedsProblem> {
+    let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
+    let unknown = || NeedsProblem::Unknown {
+        node: tree.alias_path(node),
+        name: name.to_owned(),
+    };
+    let (reference, _) = NodeReference::parse_words(&words, profiles).map_err(|_| unknown())?;
+    let candidates = by_alias
+        .get(reference.alias())
+        .map_or(&[][..], Vec::as_slice);
+    let paths: Vec<String> = candidates
+        .iter()
+        .map(|candidate| tree.alias_path(candidate))
+        .collect();
+    // Aliases are unique among siblings only. `needs: chapter-01` in a chapter means the one
+    // next to it, not the first chapter of another act.
+    let sibling = candidates
+        .iter()
+        .copied()
+        .find(|candidate| candidate.parent == node.parent);
+    match (reference.pick_matching_path(&paths, Vec::new), sibling) {
+        (Ok(index), _) => candidates.get(index).copied().ok_or_else(unknown),
+        (Err(Unresolved::Ambiguous { .. }), Some(sibling)) => Ok(sibling),
+        (Err(Unresolved::Ambiguous { candidates, .. }), None) => Err(NeedsProblem::Ambiguous {
+            node: tree.alias_path(node),
+            name: name.to_owned(),
+            candidates,
+        }),
+        (Err(_), _) => Err(unknown()),
+    }
+}
+
 impl Needs {
     /// Resolves the `needs` of every node in the tree.
     #[must_use]
@@ -78,40 +120,10 @@ impl Needs {
         node: &Node,
         name: &str,
     ) {
-        let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
-        let path = || tree.alias_path(node);
-        let unknown = || NeedsProblem::Unknown {
-            node: path(),
-            name: name.to_owned(),
-        };
-        let Ok((reference, _)) = NodeReference::parse_words(&words, profiles) else {
-            self.problems.push(unknown());
-            return;
-        };
-        let candidates = by_alias
-            .get(reference.alias())
-            .map_or(&[][..], Vec::as_slice);
-        let paths: Vec<String> = candidates
-            .iter()
-            .map(|candidate| tree.alias_path(candidate))
-            .collect();
-        // Aliases are unique among siblings only. `needs: chapter-01` in a chapter means the one
-        // next to it, not the first chapter of another act.
-        let sibling = candidates
-            .iter()
-            .position(|candidate| candidate.parent == node.parent);
-        let needed = match (reference.pick_matching_path(&paths, Vec::new), sibling) {
-            (Ok(index), _) | (Err(Unresolved::Ambiguous { .. }), Some(index)) => candidates[index],
-            (Err(Unresolved::Ambiguous { candidates, .. }), None) => {
-                self.problems.push(NeedsProblem::Ambiguous {
-                    node: path(),
-                    name: name.to_owned(),
-                    candidates,
-                });
-                return;
-            }
-            (Err(_), _) => {
-                self.problems.push(unknown());
+        let needed = match resolve_need(tree, profiles, by_alias, node, name) {
+            Ok(needed) => needed,
+            Err(problem) => {
+                self.problems.push(problem);
                 return;
             }
         };
@@ -126,7 +138,7 @@ impl Needs {
                     .map(|node| node.alias.clone()),
             );
             self.problems.push(NeedsProblem::Circle {
-                node: path(),
+                node: tree.alias_path(node),
                 name: name.to_owned(),
                 circle: names,
             });

@@ -10,12 +10,13 @@ use std::collections::{HashMap, HashSet};
 use super::{FileMoves, Layout};
 use crate::front_matter;
 use crate::ids::NodeId;
+use crate::needs::resolve_need;
 use crate::node::Node;
 use crate::profile::{Level, Profile, parent_folder};
 use crate::tree::Tree;
 
 /// Front matter keys whose values name plans.
-const REFERENCE_KEYS: &[&str] = &["parent", "children", "needs"];
+const REFERENCE_KEYS: &[&str] = &["parent", "children"];
 
 /// Rewrites the references in texts from one tree to another.
 pub struct ReferenceRewriter<'a> {
@@ -66,6 +67,12 @@ impl<'a> NamedTree<'a> {
             })
         });
         self.pick_nearest(candidates.collect(), from)
+    }
+
+    /// Resolves an entry of `needs` in the plan of `from`.
+    fn resolve_need(&self, name: &str, from: NodeId) -> Option<&'a Node> {
+        let node = self.tree.get(from)?;
+        resolve_need(self.tree, self.profiles, &self.by_alias, node, name).ok()
     }
 
     /// Resolves a label with digits: `Chapter 4`, `Scene 0204`, and `Scene 4` in its chapter.
@@ -198,7 +205,12 @@ impl<'a> ReferenceRewriter<'a> {
                 self.rewrite_reference(word, &scope)
             })
         });
-        let own = self.rewrite_own_id(node, &keys);
+        let needs = front_matter::edit_values(&keys, &["needs"], |value| {
+            rewrite_words(value, is_need_char, |entry, before| {
+                self.rewrite_need(entry, before, &scope)
+            })
+        });
+        let own = self.rewrite_own_id(node, &needs);
         let (_, body) = front_matter::split_front_matter(&own);
         let front = own.strip_suffix(body).unwrap_or_default();
         let body = self.rewrite_own_heading(node, body);
@@ -332,6 +344,43 @@ impl<'a> ReferenceRewriter<'a> {
         let short = parts.get(parts.len().saturating_sub(depth)..)?.join("/");
         let spelled = if is_same(&short) { short } else { full };
         (spelled != word).then_some(spelled)
+    }
+
+    /// Rewrites an entry of `needs` that would be ambiguous or mean another plan.
+    ///
+    /// A need is resolved by a stricter rule than other references, and a plan that is added
+    /// elsewhere can make one ambiguous whose own plans did not change.
+    fn rewrite_need(&self, entry: &str, before: &str, scope: &TextScope<'_>) -> Option<String> {
+        if before
+            .lines()
+            .next_back()
+            .is_some_and(|line| line.contains('#'))
+        {
+            return None;
+        }
+        let name = entry.trim_start_matches([' ', '-']).trim_end();
+        let at = entry.find(name)?;
+        let was = self.before.resolve_need(name, scope.node).or_else(|| {
+            let near = self.before.resolve_path(name, scope.node)?;
+            self.find_target(near, scope).map(|_| near)
+        })?;
+        let target = match self.replaced {
+            Some((old, new)) if old == was.id => new,
+            _ => was.id,
+        };
+        let is_same = |spelled: &str| {
+            let found = self.after.resolve_need(spelled, scope.node_after);
+            found.is_some_and(|found| found.id == target)
+        };
+        if is_same(name) {
+            return None;
+        }
+        let full = self.after.tree.alias_path(self.after.tree.get(target)?);
+        let parts: Vec<&str> = full.split('/').collect();
+        let depth = name.split('/').count();
+        let short = parts.get(parts.len().saturating_sub(depth)..)?.join("/");
+        let spelled = if is_same(&short) { short } else { full };
+        Some(entry.get(..at)?.to_owned() + &spelled + entry.get(at + name.len()..)?)
     }
 
     /// Returns the plan that a resolved reference means after the change, if anything changed.
@@ -550,6 +599,11 @@ fn is_word_char(c: char) -> bool {
 /// Characters of an alias, a path of aliases, or a file.
 fn is_path_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '~' | '.' | '/')
+}
+
+/// Characters of an entry of `needs`, which may also be two words: `chapter 4`.
+fn is_need_char(c: char) -> bool {
+    is_path_char(c) || c == ' '
 }
 
 /// Replaces whole words; everything else stays as it is, byte by byte. `replace` gets a word and the

@@ -7,6 +7,7 @@ use domain::approval::Approval;
 use domain::cascade::{CascadeContext, reevaluate_subtree};
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal};
+use domain::needs::resolve_need;
 use domain::node::{Content, Description, Node, NodeStatus, Progress, Status};
 use domain::observation::ObservedContent;
 use domain::policy::ApprovalPolicy;
@@ -41,6 +42,8 @@ enum Line {
     Label(NodeId),
     Link(NodeId),
     Needs(NodeId),
+    /// The alias alone, where that is enough.
+    ShortNeeds(NodeId),
 }
 
 const WORDS: &[&str] = &[
@@ -100,6 +103,27 @@ fn render(
                 Some(node) => tree.alias_path(node),
                 None => old.tree.alias_path(old.tree.get(*target).unwrap()),
             }),
+            Line::ShortNeeds(target) => {
+                let was = old.tree.get(*target).unwrap();
+                let is_enough = |tree: &Tree, name: &str, target: NodeId| {
+                    let mut by_alias: HashMap<&str, Vec<&Node>> = HashMap::new();
+                    for node in tree.nodes() {
+                        by_alias.entry(&node.alias).or_default().push(node);
+                    }
+                    let node = tree.get(id).unwrap();
+                    resolve_need(tree, profiles, &by_alias, node, name)
+                        .is_ok_and(|found| found.id == target)
+                };
+                let was_short = is_enough(&old.tree, &was.alias, was.id);
+                needs.push(match current(target) {
+                    Some(now) if was_short && is_enough(tree, &now.alias, now.id) => {
+                        now.alias.clone()
+                    }
+                    Some(now) => tree.alias_path(now),
+                    None if was_short => was.alias.clone(),
+                    None => old.tree.alias_path(was),
+                });
+            }
             Line::Link(target) => {
                 let file = match current(target) {
                     Some(node) => node.path.clone().unwrap(),
@@ -299,8 +323,9 @@ impl Book {
 
 fn random_line(tree: &Tree, id: NodeId, ids: &[NodeId], dice: &mut Dice<'_>) -> Line {
     let target = ids[dice.roll(ids.len())];
-    match dice.roll(5) {
+    match dice.roll(6) {
         0 => Line::Path(target),
+        4 => Line::ShortNeeds(target),
         1 => Line::Link(target),
         2 => Line::Needs(target),
         3 => {
