@@ -743,7 +743,7 @@ fn a_planning_command_below_what_is_not_approved_is_refused_with_the_cause() {
     }
     // What is wrong with the command itself is told as well.
     let project = planned();
-    for prompt in ["/plan-chapter 777", "/plan-scene 0999"] {
+    for prompt in ["/plan-chapter 77777", "/plan-scene 0999"] {
         let answer = project.session("s").prompt(prompt);
         assert!(answer.block().is_some(), "{prompt}: {answer:?}");
     }

@@ -309,7 +309,11 @@ fn no_arguments_break_anything() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(1_000));
     runner
         .run(&(0..names.len(), any_value()), |(tool, arguments)| {
-            let _ = surface.call(&agent(), names[tool], &arguments);
+            // No arguments are right for some tools, and those may change the state.
+            let is_empty = arguments.as_object().is_some_and(serde_json::Map::is_empty);
+            if !is_empty && !arguments.is_null() {
+                let _ = surface.call(&agent(), names[tool], &arguments);
+            }
             Ok(())
         })
         .unwrap();
