@@ -139,6 +139,32 @@ impl ErrorClass {
         }
     }
 
+    /// Whether the model answered and the answer is what failed. Asking differently may help then.
+    /// Every other class is about the provider, the account or the request: no other answer can fix it.
+    #[must_use]
+    pub fn is_about_answer(self) -> bool {
+        match self {
+            Self::OutputTruncated | Self::ContentFilter | Self::Shape => true,
+            Self::Auth
+            | Self::Permission
+            | Self::NoCredits
+            | Self::RateLimited
+            | Self::Overloaded
+            | Self::Server
+            | Self::Network
+            | Self::Timeout(_)
+            | Self::ContextTooLong
+            | Self::BadRequest
+            | Self::EndpointNotFound
+            | Self::StreamEndedEarly
+            | Self::Malformed
+            | Self::BudgetExceeded
+            | Self::Cancelled
+            | Self::NotRecorded
+            | Self::Setup => false,
+        }
+    }
+
     /// Returns the next steps common to all failures of the class.
     fn next_steps(self) -> &'static [&'static str] {
         match self {

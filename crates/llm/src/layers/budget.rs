@@ -16,6 +16,8 @@ use crate::request::Request;
 pub struct Allowance {
     /// What it is for (`run`, `day` …), for messages.
     pub name: String,
+    /// The limit holds for each call by itself: what a call spends is not taken from the next one.
+    pub per_call: bool,
     pub tokens: Option<u64>,
     pub micros: Option<u64>,
     pub spent_tokens: u64,
@@ -102,6 +104,9 @@ impl<M: Model> Budget<M> {
             let mut allowance = allowance
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
+            if allowance.per_call {
+                continue;
+            }
             // A mixed run (`ReplayOrRecord`) has both kinds of entries.
             for entry in ledger.iter().filter(|entry| !entry.replayed) {
                 let (tokens, micros) = (entry.usage.total_tokens(), entry.cost.as_micros());
@@ -219,6 +224,27 @@ mod tests {
         );
         ask(&layer).unwrap();
         assert_eq!(run.lock().unwrap().uncounted, 1);
+    }
+
+    #[test]
+    fn a_limit_per_call_does_not_add_up() {
+        let call = allowance(Some(110), None);
+        call.lock().unwrap().per_call = true;
+        let layer = Budget::new(
+            ScriptedModel::new([answer_with("one"), answer_with("two")]),
+            vec![call],
+        );
+        ask(&layer).unwrap();
+        ask(&layer).unwrap();
+        let large = Request::text_request("t", "", &"x".repeat(30), 101);
+        let call = CancelToken::new();
+        assert_eq!(
+            layer
+                .complete_request(&large, &Call::without_listener(&call))
+                .unwrap_err()
+                .class,
+            ErrorClass::BudgetExceeded
+        );
     }
 
     #[test]

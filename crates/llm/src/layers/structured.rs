@@ -81,10 +81,12 @@ impl<M: Model> Model for Structured<M> {
                     )));
                 }
                 // Truncation is checked before the findings: a cut-off value is not wrong, only
-                // incomplete, and criticising it would make the model change what was right.
+                // incomplete, and criticising it would make the model change what was right. A model
+                // that says it finished was not cut off, whatever its brackets look like: a higher
+                // limit would only raise the bill.
                 reading
-                    if reading == AnswerReading::Truncated
-                        || outcome.stop == StopReason::Length =>
+                    if outcome.stop == StopReason::Length
+                        || (reading == AnswerReading::Truncated && asking.may_be_cut(&outcome)) =>
                 {
                     asking.raise_output_limit(&outcome)
                 }
@@ -191,6 +193,13 @@ impl<'a> StructuredAttempt<'a> {
         true
     }
 
+    /// Whether an answer that is not closed may have been cut: the provider gave no reason, or reports as
+    /// many tokens as it was allowed. Some servers say `stop` for both.
+    fn may_be_cut(&self, outcome: &Outcome) -> bool {
+        let is_full = |tokens| tokens >= u64::from(self.room);
+        outcome.stop == StopReason::Unknown || outcome.usage.output.is_some_and(is_full)
+    }
+
     fn raise_output_limit(&mut self, outcome: &Outcome) -> LlmResult<CallEvent> {
         let room = self.room.saturating_mul(2).min(self.max_room);
         // The second condition: the limit is already the model's maximum.
@@ -227,7 +236,12 @@ impl<'a> StructuredAttempt<'a> {
                 .take(MAX_RETURNED_FINDINGS)
                 .map(SchemaFinding::to_string)
                 .collect(),
-            _ => vec!["there is no JSON in the answer".to_owned()],
+            AnswerReading::Truncated => {
+                vec!["the JSON is not closed: a bracket or a quote is missing".to_owned()]
+            }
+            AnswerReading::Nothing | AnswerReading::Good(_) => {
+                vec!["there is no JSON in the answer".to_owned()]
+            }
         };
         let why = problems.join("; ");
         if self.asked_again >= self.settings.asks_again {
@@ -406,7 +420,7 @@ mod tests {
     fn a_cut_answer_gets_more_room_and_no_reproach() {
         let (answer, requests, _) = ask([
             truncated_answer(r#"{"n": "#),
-            answer_with(r#"{"n": "#),
+            truncated_answer(r#"{"n": "#),
             answer_with(r#"{"n": 3}"#),
         ]);
         answer.unwrap();
@@ -428,6 +442,23 @@ mod tests {
             (ErrorClass::OutputTruncated, 3)
         );
         assert_eq!(error.what, "the answer did not fit into 4000 tokens");
+    }
+
+    /// Defect: "the answer was cut at 4000 tokens; asking again with room for 8000", for 300 characters.
+    #[test]
+    fn a_finished_answer_with_an_open_bracket_is_corrected_not_given_more_room() {
+        let (answer, requests, events) =
+            ask([answer_with(r#"{"n": "#), answer_with(r#"{"n": 3}"#)]);
+        answer.unwrap();
+        let rooms: Vec<_> = requests
+            .iter()
+            .map(|request| request.max_output_tokens)
+            .collect();
+        assert_eq!(rooms, [1_000, 1_000]);
+        let Some(CallEvent::AskingAgain { why, .. }) = events.last() else {
+            panic!("nothing was asked again: {events:?}");
+        };
+        assert!(why.contains("not closed"), "{why}");
     }
 
     #[test]
