@@ -103,6 +103,7 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
             { "tool": "loop.open", "args": { "description": format!("What became of {}?", ask.nonce) } },
         ] });
         let answer = PlanAnswer {
+            again: None,
             nonce: ask.nonce,
             plan,
             planner: "bench".to_owned(),

@@ -18,6 +18,7 @@ mod hook_ledger;
 mod hook_missed_calls;
 mod last_good_settings;
 mod model;
+mod model_budget;
 mod progress;
 mod project_file;
 mod renamed_commands;

@@ -8,17 +8,21 @@ use std::path::PathBuf;
 
 use application::Failure;
 use domain::ports::Clock;
+use domain::settings::ModelBudget;
 use domain::tick::ModelSpending;
+use domain::tick::context::estimate_tokens;
 use llm::{
-    Call, CallEvent, CancelToken, CassetteMode, Catalogue, ConnectOptions, LedgerEntry, LlmError,
-    Message, Model, ModelSelection, Request, Scrubber, Secret, WireTape,
+    Call, CallEvent, CancelToken, CassetteMode, Catalogue, ConnectOptions, ErrorClass, LedgerEntry,
+    LlmError, Message, Model, ModelSelection, Request, Scrubber, Secret, WireTape,
 };
 use serde::Deserialize;
 use serde_json::Value;
 use store::SystemClock;
 
+use crate::model_budget::load_allowances;
 use crate::progress::Progress;
 use crate::settings::{all_environment_variables, environment_variable};
+use crate::wiring::App;
 
 /// The planner: an LLM, or the built-in offline rules.
 pub(crate) enum Planner {
@@ -41,6 +45,8 @@ pub(crate) struct UserModelConfig {
     /// For the provider `command`: the program and its arguments.
     command: Vec<String>,
     providers: toml::Table,
+    /// The user's own spending limits, in every project.
+    pub(crate) budget: Option<ModelBudget>,
     pub(crate) embeddings: Option<EmbeddingConfig>,
 }
 
@@ -76,13 +82,55 @@ pub(crate) struct ModelResponse {
 /// A failed request with the cost of its attempts.
 pub(crate) struct ModelFailure {
     pub(crate) failure: Failure,
-    pub(crate) cancelled: bool,
+    pub(crate) class: ErrorClass,
     pub(crate) spent: Vec<ModelSpending>,
 }
 
+impl ModelFailure {
+    /// Whether the user cancelled the call.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.class == ErrorClass::Cancelled
+    }
+
+    /// Returns the reason why an answer was unusable; `None` if the provider, the account or the request
+    /// failed, which no other answer can fix.
+    pub(crate) fn answer_problem(&self) -> Option<String> {
+        match self.class {
+            // The provider's own words are not repeated: the reason goes into the next prompt.
+            ErrorClass::ContentFilter => {
+                Some("the provider's content filter withheld the answer".to_owned())
+            }
+            class => class
+                .is_about_answer()
+                .then(|| self.failure.message.clone()),
+        }
+    }
+
+    /// Returns the failure that stops a run: nothing was recorded as an attempt, and `resume` goes on.
+    pub(crate) fn into_stop(self, unchanged: &str, resume: &str) -> Failure {
+        if self.is_cancelled() {
+            return Failure::unavailable(format!("cancelled; {unchanged}")).with_step(resume);
+        }
+        let mut failure = self.failure;
+        failure.message = format!("{}; {unchanged}", failure.message);
+        if self.class == ErrorClass::ContextTooLong {
+            failure = failure.with_step(
+                "lower `policy.generation.context_tokens` (`tl config set policy.generation.context_tokens 4000`)",
+            );
+        }
+        failure.with_step(resume)
+    }
+}
+
 impl Planner {
-    /// Resolves provider, model and key. Sends nothing yet.
-    pub(crate) fn from_configuration() -> Result<Self, Failure> {
+    /// Resolves provider, model and key, with the spending limits of this project and user. Sends nothing
+    /// yet.
+    pub(crate) fn from_configuration(app: &App) -> Result<Self, Failure> {
+        Self::with_run_budget(app, None)
+    }
+
+    /// As [`Self::from_configuration`], with a limit of this run in cents.
+    pub(crate) fn with_run_budget(app: &App, run_cents: Option<u64>) -> Result<Self, Failure> {
         let choice = load_user_config()?;
         let provider = environment_variable("THROUGHLINE_LLM_PROVIDER").or(choice.provider.clone());
         // No default provider: a call costs money and sends the story to a third party, so it needs
@@ -123,6 +171,7 @@ impl Planner {
         let wire_tape = open_wire_tape(&environment, selection.key.as_ref())?;
         let connection = ConnectOptions {
             environment,
+            allowances: load_allowances(app, run_cents)?,
             cassette: cassette_from_environment()?,
             wire_tape,
             mask: mask_secrets,
@@ -156,6 +205,18 @@ impl Planner {
             }
         }
     }
+}
+
+/// Returns the token limit for a second attempt at a prompt that the model's context cannot hold: half of
+/// what was sent.
+pub(crate) fn halve_context(progress: &Progress, prompt: &str, schema: Option<&Value>) -> usize {
+    let schema_tokens = schema.map_or(0, |schema| estimate_tokens(&schema.to_string()));
+    let tokens = (estimate_tokens(prompt) + schema_tokens) / 2;
+    progress.print_message(&format!(
+        "the prompt is too long for this model; asking once more with about {tokens} tokens of context \
+         (`policy.generation.context_tokens` sets it for good)"
+    ));
+    tokens
 }
 
 /// Sends a request and shows its progress.
@@ -222,7 +283,7 @@ pub(crate) fn send_model_request(
         // A failed request can still have cost tokens (a truncated or invalid answer), so its
         // ledger is kept as well.
         Err(error) => Err(ModelFailure {
-            cancelled: error.class == llm::ErrorClass::Cancelled,
+            class: error.class,
             failure: model_failure(&error),
             spent: error.ledger.iter().map(spending_of).collect(),
         }),

@@ -6,6 +6,7 @@
 
 mod database_url;
 pub(crate) mod declaration;
+mod models;
 mod schema;
 mod server;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 pub use self::database_url::DatabaseUrl;
 pub use self::declaration::{SettingKey, SettingKind, SettingTable, render_config_value};
 use self::declaration::{SettingType, list_of, setting_enum, setting_table, strip_trailing_slash};
+pub use self::models::{ModelBudget, ModelSettings};
 pub use self::schema::{SCHEMA_FILE, config_schema};
 pub use self::server::{OfflinePolicy, ServerAddress, ServerSettings};
 use crate::policy::{
@@ -90,6 +92,7 @@ setting_table! {
         mirror: MirrorSettings,
         git: GitSettings,
         server: ServerSettings,
+        models: ModelSettings,
         /// The trust policy of the file alone, without what the environment tightened.
         #[serde(skip)]
         declared: Option<Box<TrustPolicy>>,
@@ -154,6 +157,7 @@ pub const SETTING_TABLES: &[SettingTable] = &[
     MirrorSettings::TABLE,
     GitSettings::TABLE,
     ServerSettings::TABLE,
+    ModelBudget::TABLE,
 ];
 
 /// Returns every setting, grouped by table.

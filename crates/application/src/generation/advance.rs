@@ -82,6 +82,18 @@ pub struct StepAnswer {
 /// # Errors
 /// When it was never started, or the state cannot be read or written.
 pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextGenerationStep, Failure> {
+    next_step_within(ctx, words, None)
+}
+
+/// As [`next_step`], with a smaller token limit for the prompt than the policy's.
+///
+/// # Errors
+/// As [`next_step`].
+pub fn next_step_within(
+    ctx: &Context<'_>,
+    words: &[String],
+    context_tokens: Option<usize>,
+) -> Result<NextGenerationStep, Failure> {
     let (state, tree) = observe_submitted_plans(ctx)?;
     let node = find_scene(ctx, &*state, &tree, words)?;
     let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;
@@ -117,7 +129,7 @@ pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextGenerationSt
         }
         .to_owned(),
         prompt: gathered
-            .prompt_material(ctx)
+            .prompt_material(ctx, context_tokens)
             .render_prompt(&generation, &template),
         schema: judges.then(|| verdict::verdict_schema(&gathered.memory)),
         max_output_tokens: room,
@@ -133,7 +145,7 @@ pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Fail
     let node = find_scene(ctx, &*state, &tree, words)?;
     let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;
     let gathered = SceneMaterial::gather(ctx, &*state, &tree, node)?;
-    let material = gathered.prompt_material(ctx);
+    let material = gathered.prompt_material(ctx, None);
     Ok(match generation.step {
         GenerationStep::Judge => material.offline_verdict(),
         _ => Value::String(material.offline_draft()),

@@ -104,7 +104,12 @@ impl SceneMaterial {
         })
     }
 
-    pub(super) fn prompt_material(&self, ctx: &Context<'_>) -> WritingMaterial<'_> {
+    pub(super) fn prompt_material(
+        &self,
+        ctx: &Context<'_>,
+        context_tokens: Option<usize>,
+    ) -> WritingMaterial<'_> {
+        let tokens = ctx.policy.generation.context_tokens;
         WritingMaterial {
             novel: &self.novel,
             scene: &self.scene,
@@ -113,7 +118,7 @@ impl SceneMaterial {
             memory: &self.memory,
             before: &self.before,
             words: ctx.policy.generation.scene_words,
-            tokens: ctx.policy.generation.context_tokens,
+            tokens: context_tokens.map_or(tokens, |smaller| smaller.min(tokens)),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::submit::observe_submitted_plans;
 use crate::tick::story_state::prose_path;
 
 /// Starts a generation. One that is complete, cancelled or based on another blueprint starts over;
-/// one under way is returned unchanged.
+/// one that failed is retried at its step, and one under way is returned unchanged.
 ///
 /// # Errors
 /// When there is no such scene, its blueprint is not approved, or the state cannot be written.
@@ -44,6 +44,19 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
             .canonical_hash()
             .ok_or_else(|| Failure::refused("there is no blueprint"))?;
         match known {
+            // The caller asks for another attempt; repeating the old error would answer nothing.
+            Some(known)
+                if known.status == GenerationStatus::Failed && known.blueprint == blueprint =>
+            {
+                Ok((
+                    Generation {
+                        status: GenerationStatus::Running,
+                        error: None,
+                        ..known
+                    },
+                    None,
+                ))
+            }
             // Idempotent while the blueprint is the same: restarting would throw away a paid draft.
             Some(known) if known.is_open() && known.blueprint == blueprint => Ok((known, None)),
             _ => Ok((

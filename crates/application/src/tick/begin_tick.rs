@@ -7,7 +7,7 @@ use domain::tick::{ContextUsed, TickStatus, offline, plan};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::run_tick::write_missing_files;
+use super::run_tick::{load_tick, write_missing_files};
 use super::story_state::{StoryState, names_in_plans};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -45,14 +45,37 @@ pub struct TickAsk {
     pub context_used: ContextUsed,
 }
 
+/// What a tick is begun for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TickRequest {
+    /// Plan this tick again, because it has no plan that can be run; by default the next one.
+    pub again: Option<u64>,
+    /// Token limit of the context, where the model's own is smaller than the policy's.
+    pub context_tokens: Option<usize>,
+}
+
 /// Returns the next step of the loop. Records nothing but observed file changes.
 ///
 /// # Errors
 /// When the state cannot be read.
 pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
+    begin_tick_with(ctx, TickRequest::default())
+}
+
+/// As [`begin_tick`], for a given tick and context size.
+///
+/// # Errors
+/// When the state cannot be read, or the tick to plan again does not exist.
+pub fn begin_tick_with(ctx: &Context<'_>, request: TickRequest) -> Result<NextTick, Failure> {
     let (state, tree) = observe_story(ctx)?;
-    let around = StoryState::gather(ctx, &*state, &tree, None)?;
-    let tick = around.state.current_tick + 1;
+    let mut around = StoryState::gather(ctx, &*state, &tree, None)?;
+    if let Some(tick) = request.again {
+        around.plan_again(load_tick(&*state, tick)?);
+    }
+    if let Some(tokens) = request.context_tokens {
+        around.policy.context_tokens = around.policy.context_tokens.min(tokens);
+    }
+    let tick = around.tick;
     around
         .ticks
         .iter()
@@ -71,7 +94,7 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
             from_action: begun.next_action(),
         });
     }
-    let context = around.story_view(ctx).planner_context();
+    let context = around.story_view().planner_context();
     let prompt = context.render_prompt(&load_template(ctx));
     Ok(NextTick::Ask(TickAsk {
         tick,
@@ -93,7 +116,7 @@ pub fn offline_plan(ctx: &Context<'_>) -> Result<Value, Failure> {
     let (state, tree) = observe_story(ctx)?;
     let around = StoryState::gather(ctx, &*state, &tree, None)?;
     Ok(offline::plan_offline(
-        &around.story_view(ctx),
+        &around.story_view(),
         &names_in_plans(ctx, &*state, &tree),
     ))
 }
@@ -109,11 +132,7 @@ fn observe_story<'s>(
 /// answer is stale.
 pub(super) fn request_nonce(state: &dyn Snapshot, around: &StoryState) -> Result<String, Failure> {
     let failures = around.begun_tick().map_or(0, |record| record.failures);
-    let text = format!(
-        "{}/{}/{failures}",
-        state.store_id()?,
-        around.state.current_tick + 1
-    );
+    let text = format!("{}/{}/{failures}", state.store_id()?, around.tick);
     Ok(VersionHash::of_bytes(text.as_bytes())
         .to_string()
         .chars()

@@ -157,6 +157,40 @@ pub(super) fn run_recorded_plan(
     run_plan(ctx, tick, None, Some(memory), None)
 }
 
+/// How a failed tick is retried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryMode {
+    /// Its plan is run from the failed action.
+    RunPlan,
+    /// There is no plan that can be run: the planner is asked again.
+    PlanAgain,
+}
+
+/// Decides how a failed tick is retried. A plan that a person edited is always run.
+///
+/// # Errors
+/// When there is no such tick, or its file cannot be read.
+pub fn retry_mode(ctx: &Context<'_>, tick: u64) -> Result<RetryMode, Failure> {
+    let state = ctx.store.begin_read()?;
+    let record = load_tick(&*state, tick)?;
+    let is_open = matches!(record.status, TickStatus::Failed | TickStatus::Parked);
+    if !is_open || !record.executed.is_empty() {
+        return Ok(RetryMode::RunPlan);
+    }
+    let is_edited = read_edited_plan(ctx, tick)?.is_some_and(|edited| {
+        serde_json::from_value::<TickPlan>(edited).map_or(true, |plan| plan != record.plan)
+    });
+    let plan = serde_json::to_value(&record.plan).unwrap_or_default();
+    let memory = memory_files::load_memory(&*state)?;
+    Ok(
+        if is_edited || TickPlan::read_plan(&plan, &memory).is_ok() {
+            RetryMode::RunPlan
+        } else {
+            RetryMode::PlanAgain
+        },
+    )
+}
+
 /// Retries a failed tick from the failed action, with the plan in its file if that was edited.
 /// `shown` is the time of the record that was shown, if any.
 ///
@@ -180,6 +214,11 @@ pub fn retry_tick(
         );
     }
     drop(state);
+    if retry_mode(ctx, tick)? == RetryMode::PlanAgain {
+        // A caller without a model: the dashboard.
+        let what = format!("tick {tick} has no plan that can be run; it has to be planned again");
+        return Err(Failure::refused(what).with_step(format!("tl story tick --retry {tick}")));
+    }
     run_plan(ctx, tick, read_edited_plan(ctx, tick)?, None, shown)
 }
 

@@ -7,6 +7,7 @@ use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
 use domain::record;
 use domain::tick::ModelSpending;
+use domain::time::Timestamp;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -43,6 +44,24 @@ pub fn record_spending(ctx: &Context<'_>, calls: &[ModelSpending]) -> Result<(),
     operation.facts = spending_facts(&*tx, calls)?;
     tx.record_operation(operation)?;
     Ok(tx.commit()?)
+}
+
+/// Returns the tokens and micro-dollars of all calls since a time. Calls of unknown size or price count
+/// as nothing, so the sums are lower bounds.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn spent_since(ctx: &Context<'_>, since: Timestamp) -> Result<(u64, u64), Failure> {
+    let state = ctx.store.begin_read()?;
+    let calls = record::read_records::<ModelSpending>(&*state, "")?;
+    let recent = calls
+        .iter()
+        .map(|(_, call)| call)
+        .filter(|call| call.at >= since);
+    Ok(recent.fold((0, 0), |(tokens, micros), call| {
+        let used = call.input_tokens.unwrap_or(0) + call.output_tokens.unwrap_or(0);
+        (tokens + used, micros + call.cost_micros.unwrap_or(0))
+    }))
 }
 
 /// The calls for one tick or scene.

@@ -3,6 +3,7 @@
 use domain::ids::OperationId;
 use domain::memory::StoryMemory;
 use domain::node::Node;
+use domain::policy::GenerationPolicy;
 use domain::ports::{FileReadResult, Snapshot};
 use domain::profile::{FilePattern, parent_folder};
 use domain::record;
@@ -26,6 +27,9 @@ pub(crate) const MAX_PROSE_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) struct StoryState {
     pub(crate) novel: String,
     pub(crate) state: TickState,
+    /// The tick that is planned: the next one, or an earlier one that is planned again.
+    pub(crate) tick: u64,
+    pub(crate) policy: GenerationPolicy,
     pub(crate) memory: StoryMemory,
     pub(crate) nodes: Vec<PlanNode>,
     pub(crate) ticks: Vec<TickRecord>,
@@ -66,26 +70,34 @@ impl StoryState {
             },
             nodes: plan_nodes(ctx, tree),
             ticks,
+            tick: next,
+            policy: ctx.policy.generation.clone(),
             state: tick_state,
         })
     }
 
-    pub(crate) fn story_view<'v>(&'v self, ctx: &'v Context<'_>) -> StoryView<'v> {
+    /// Plans this tick again instead of the next one.
+    pub(crate) fn plan_again(&mut self, record: TickRecord) {
+        self.tick = record.tick;
+        self.ticks.retain(|it| it.tick != record.tick);
+        self.ticks.push(record);
+    }
+
+    pub(crate) fn story_view(&self) -> StoryView<'_> {
         StoryView {
             novel: &self.novel,
+            tick: self.tick,
             state: &self.state,
             memory: &self.memory,
             nodes: &self.nodes,
             ticks: &self.ticks,
-            policy: &ctx.policy.generation,
+            policy: &self.policy,
         }
     }
 
-    /// Returns the record of the next tick, if it was begun.
+    /// Returns the record of the tick that is planned, if it was begun.
     pub(crate) fn begun_tick(&self) -> Option<&TickRecord> {
-        self.ticks
-            .iter()
-            .find(|record| record.tick == self.state.current_tick + 1)
+        self.ticks.iter().find(|record| record.tick == self.tick)
     }
 }
 

@@ -9,7 +9,7 @@ use domain::tree::Tree;
 use serde_json::Value;
 
 use super::begin_tick::{request_nonce, stale_answer};
-use super::run_tick::{TickOutcome, plan_tick_files, run_recorded_plan};
+use super::run_tick::{TickOutcome, load_tick, plan_tick_files, run_recorded_plan};
 use super::spending::spending_facts;
 use super::story_state::{KnownMemory, StoryState};
 use crate::context::Context;
@@ -21,6 +21,8 @@ use crate::memory::memory_files;
 #[derive(Clone, Debug, Default)]
 pub struct PlanAnswer {
     pub nonce: String,
+    /// The tick that was planned again; by default the next one.
+    pub again: Option<u64>,
     pub plan: Value,
     /// Name of the planner.
     pub planner: String,
@@ -68,7 +70,7 @@ fn record_valid_plan(
             .map_err(|refused| invalid_plan(&refused.to_string()))?;
         let failures = around.begun_tick().map_or(0, |record| record.failures);
         Ok(TickRecord {
-            tick: around.state.current_tick + 1,
+            tick: around.tick,
             status: TickStatus::Planned,
             at: ctx.clock.now(),
             planner: answer.planner.clone(),
@@ -77,7 +79,7 @@ fn record_valid_plan(
             executed: Vec::new(),
             errors: Vec::new(),
             failures,
-            context_used: around.story_view(ctx).context_used(),
+            context_used: around.story_view().context_used(),
         })
     })
 }
@@ -97,7 +99,7 @@ pub fn record_failed_plan(
         // it.
         let plan = serde_json::from_value(answer.plan.clone()).unwrap_or_default();
         Ok(TickRecord {
-            tick: around.state.current_tick + 1,
+            tick: around.tick,
             status: if failures < MAX_TICK_ATTEMPTS {
                 TickStatus::Failed
             } else {
@@ -109,7 +111,7 @@ pub fn record_failed_plan(
             executed: Vec::new(),
             errors: vec![why.to_owned()],
             failures,
-            context_used: around.story_view(ctx).context_used(),
+            context_used: around.story_view().context_used(),
             warnings: Vec::new(),
         })
     })?;
@@ -123,7 +125,10 @@ fn record_tick(
 ) -> Result<(TickRecord, KnownMemory), Failure> {
     let mut tx = begin_transaction(ctx)?;
     // A plan is validated against the memory alone; the tree is scanned when it is run.
-    let around = StoryState::gather(ctx, &*tx, &Tree::new([]), None)?;
+    let mut around = StoryState::gather(ctx, &*tx, &Tree::new([]), None)?;
+    if let Some(tick) = answer.again {
+        around.plan_again(load_tick(&*tx, tick)?);
+    }
     // The model may have taken minutes; meanwhile another process may have finished this tick.
     if request_nonce(&*tx, &around)? != answer.nonce {
         return Err(stale_answer());
@@ -142,7 +147,8 @@ fn record_tick(
     // A parked tick counts as passed, or the loop would ask for it forever.
     if record.status == TickStatus::Parked {
         let after = TickState {
-            current_tick: record.tick,
+            // An older tick that is parked once more must not move the story back.
+            current_tick: around.state.current_tick.max(record.tick),
             ..around.state.clone()
         };
         let before = (around.state != TickState::default()).then_some(&around.state);

@@ -18,6 +18,7 @@ fn asked(world: &World) -> TickAsk {
 fn answer(world: &World, ask: &TickAsk) -> PlanAnswer {
     let plan = offline_plan(&world.ctx()).unwrap();
     PlanAnswer {
+        again: None,
         nonce: ask.nonce.clone(),
         plan,
         planner: "test".to_owned(),

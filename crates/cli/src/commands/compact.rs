@@ -69,7 +69,7 @@ impl CompactArgs {
 /// Asks the configured model, if any, for the turning points. Its failure is only a warning: a
 /// session must be compactable without network.
 fn ask_for_turning_points(app: &App) -> Result<Option<Vec<String>>, Failure> {
-    let Planner::Model { model, cancel } = Planner::from_configuration()? else {
+    let Planner::Model { model, cancel } = Planner::from_configuration(app)? else {
         return Ok(None);
     };
     let Some(wanted) = app.run(prepare_distillation)? else {
@@ -93,7 +93,7 @@ fn ask_for_turning_points(app: &App) -> Result<Option<Vec<String>>, Failure> {
             answer.json.as_ref().and_then(parse_distillation),
         ),
         // Ctrl-C means the whole command, not just the model call.
-        Err(unanswered) if unanswered.cancelled => {
+        Err(unanswered) if unanswered.is_cancelled() => {
             app.run(|ctx| record_spending(ctx, &unanswered.spent))?;
             return Err(unanswered.failure);
         }

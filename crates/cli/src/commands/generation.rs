@@ -66,7 +66,7 @@ impl GenerationArgs {
             GenerationCommand::Resume { scene } => {
                 // Before the state changes: a wrong model configuration must not leave a resumed
                 // generation that is not running.
-                let mind = Planner::from_configuration()?;
+                let mind = Planner::from_configuration(app)?;
                 let resumed = app.run(|ctx| resume_generation(ctx, scene))?;
                 app.ui.print_message(format!(
                     "resuming {} at step {}",

@@ -33,7 +33,7 @@ enum ModelCommand {
 impl ModelArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let ModelCommand::Check = self.what;
-        let mind = Planner::from_configuration()?;
+        let mind = Planner::from_configuration(app)?;
         let trials = mind.run_trials();
         if app.ui.json {
             app.ui

@@ -1,7 +1,9 @@
 //! `tl story tick`: runs the tick loop: plan, validate, execute.
 
-use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
-use application::tick::run_tick::{TickOutcome, retry_tick, run_tick};
+use application::tick::begin_tick::{
+    NextTick, TickAsk, TickRequest, begin_tick, begin_tick_with, offline_plan,
+};
+use application::tick::run_tick::{RetryMode, TickOutcome, retry_mode, retry_tick, run_tick};
 use application::tick::skip_tick::skip_tick;
 use application::tick::spending::record_spending;
 use application::tick::submit_plan::{PlanAnswer, check_plan, record_failed_plan, submit_plan};
@@ -9,11 +11,11 @@ use application::{Context, Failure, FailureKind};
 use clap::Args;
 use domain::text::count_with_noun;
 use domain::tick::TickStatus;
-use llm::Message;
+use llm::{ErrorClass, Message};
 use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
-use crate::model::{ModelRequest, Planner, send_model_request};
+use crate::model::{ModelRequest, Planner, halve_context, send_model_request};
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
@@ -58,11 +60,12 @@ impl TickArgs {
             return Ok(print_outcomes(app, &[outcome]));
         }
         if let Some(tick) = self.retry {
-            let outcome = app.run(|ctx| retry_tick(ctx, tick, None))?;
+            let outcome = self.retry_or_plan(app, tick)?;
             return Ok(print_outcomes(app, &[outcome]));
         }
-        // After `--skip` and `--retry`, which need no model and must work when it is misconfigured.
-        let mind = Planner::from_configuration()?;
+        // After `--skip` and the retry of a plan, which need no model and must work when it is
+        // misconfigured.
+        let mind = Planner::from_configuration(app)?;
         if self.dry_run {
             return self.dry_run_tick(app, &mind);
         }
@@ -72,7 +75,15 @@ impl TickArgs {
             // A failed tick is planned again until it is done or parked, so this loop ends. With a
             // single tick the user decides between retry and skip.
             loop {
-                let outcome = self.run_next_tick(app, &mind, &progress)?;
+                let outcome = match self.run_next_tick(app, &mind, &progress) {
+                    Ok(outcome) => outcome,
+                    // The ticks before it are done, and a caller that reads JSON has to know them.
+                    Err(failure) if app.ui.json && !outcomes.is_empty() => {
+                        app.ui.print_json(&outcomes);
+                        return Err(failure);
+                    }
+                    Err(failure) => return Err(failure),
+                };
                 if !app.ui.json {
                     progress.suspend_while(|| print_outcome(app, &outcome));
                 }
@@ -92,13 +103,36 @@ impl TickArgs {
         Ok(exit_code_of(&outcomes))
     }
 
+    /// Retries a tick: runs its plan, or asks for one if it has none that can be run.
+    fn retry_or_plan(&self, app: &App, tick: u64) -> Result<TickOutcome, Failure> {
+        if app.run(|ctx| retry_mode(ctx, tick))? == RetryMode::RunPlan {
+            return app.run(|ctx| retry_tick(ctx, tick, None));
+        }
+        let mind = Planner::from_configuration(app)?;
+        let request = TickRequest {
+            again: Some(tick),
+            ..TickRequest::default()
+        };
+        self.plan_and_run(app, &mind, &Progress::new(app.ui, 1), request)
+    }
+
     fn run_next_tick(
         &self,
         app: &App,
         mind: &Planner,
         progress: &Progress,
     ) -> Result<TickOutcome, Failure> {
-        match app.run(begin_tick)? {
+        self.plan_and_run(app, mind, progress, TickRequest::default())
+    }
+
+    fn plan_and_run(
+        &self,
+        app: &App,
+        mind: &Planner,
+        progress: &Progress,
+        request: TickRequest,
+    ) -> Result<TickOutcome, Failure> {
+        match app.run(|ctx| begin_tick_with(ctx, request))? {
             NextTick::Run { tick, from_action } => {
                 app.ui.print_message(format_args!(
                     "{} tick {tick} at action {from_action}",
@@ -112,7 +146,7 @@ impl TickArgs {
                 }
                 // A plan that stays invalid is recorded as a failed tick, so that its cost and its
                 // error are visible and count towards parking.
-                match request_plan(app, mind, progress, &question, submit_plan)? {
+                match request_plan(app, mind, progress, (&question, request), submit_plan)? {
                     Ok(outcome) => Ok(outcome),
                     Err((answer, why)) => app.run(|ctx| record_failed_plan(ctx, &answer, &why)),
                 }
@@ -141,8 +175,9 @@ impl TickArgs {
                 let checked = |ctx: &Context<'_>, answer: &PlanAnswer| {
                     check_plan(ctx, &answer.plan).map(|_| answer.clone())
                 };
+                let asked = (&question, TickRequest::default());
                 let (answer, refused) =
-                    match request_plan(app, mind, &Progress::new(app.ui, 0), &question, checked)? {
+                    match request_plan(app, mind, &Progress::new(app.ui, 0), asked, checked)? {
                         Ok(answer) => (answer, None),
                         Err((answer, why)) => (answer, Some(why)),
                     };
@@ -168,11 +203,12 @@ fn request_plan<T>(
     app: &App,
     mind: &Planner,
     progress: &Progress,
-    question: &TickAsk,
+    (question, mut request): (&TickAsk, TickRequest),
     take: impl Fn(&Context<'_>, &PlanAnswer) -> Result<T, Failure>,
 ) -> Result<PlanResult<T>, Failure> {
     let mut answer = PlanAnswer {
         nonce: question.nonce.clone(),
+        again: request.again,
         planner: mind.name(),
         ..PlanAnswer::default()
     };
@@ -181,6 +217,7 @@ fn request_plan<T>(
         return app.run(|ctx| take(ctx, &answer)).map(Ok);
     };
     let account = format!("tick {}", question.tick);
+    let mut question = question.clone();
     let mut messages = vec![Message::from_user(&question.prompt)];
     let mut corrections = 0;
     loop {
@@ -199,14 +236,25 @@ fn request_plan<T>(
         let answered = match send_model_request(&**model, cancel, progress, asked) {
             Ok(answered) => answered,
             Err(unanswered) => {
-                answer.spent.extend(unanswered.spent);
-                // Ctrl-C is not a failure of the tick: it must not count towards parking it.
-                if unanswered.cancelled {
-                    app.run(|ctx| record_spending(ctx, &answer.spent))?;
-                    return Err(Failure::unavailable("cancelled; the story is unchanged")
-                        .with_step("tl story tick"));
+                answer.spent.extend(unanswered.spent.iter().cloned());
+                if let Some(problem) = unanswered.answer_problem() {
+                    return Ok(Err((answer, problem)));
                 }
-                return Ok(Err((answer, unanswered.failure.message)));
+                if unanswered.class == ErrorClass::ContextTooLong
+                    && request.context_tokens.is_none()
+                {
+                    let tokens = halve_context(progress, &question.prompt, Some(&question.schema));
+                    request.context_tokens = Some(tokens);
+                    if let NextTick::Ask(smaller) = app.run(|ctx| begin_tick_with(ctx, request))? {
+                        question = smaller;
+                        messages = vec![Message::from_user(&question.prompt)];
+                        continue;
+                    }
+                }
+                // Neither Ctrl-C nor a wrong key is a failure of the tick: it must not count towards
+                // parking it, and the provider's text must not reach the next prompt.
+                app.run(|ctx| record_spending(ctx, &answer.spent))?;
+                return Err(unanswered.into_stop("the story is as it was", "tl story tick"));
             }
         };
         answer.spent.extend(answered.spent);

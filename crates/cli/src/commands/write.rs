@@ -2,7 +2,8 @@
 
 use application::Failure;
 use application::generation::advance::{
-    NextGenerationStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step,
+    NextGenerationStep, StepAnswer, StepAsk, next_step, next_step_within, offline_answer,
+    submit_step,
 };
 use application::generation::start_generation::{next_unwritten_scene, start_generation};
 use application::generation::view::GenerationView;
@@ -10,12 +11,12 @@ use application::tick::spending::record_spending;
 use clap::Args;
 use domain::generation::{FindingSeverity, GenerationStatus};
 use domain::text::count_with_noun;
-use llm::Message;
+use llm::{ErrorClass, Message};
 use serde_json::{Value, json};
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::model::{ModelRequest, Planner, send_model_request};
+use crate::model::{ModelRequest, Planner, halve_context, send_model_request};
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
@@ -52,7 +53,7 @@ impl WriteArgs {
         };
         // After the scene is resolved: a wrong name is the more common mistake, and its message the
         // more useful one.
-        let mind = Planner::from_configuration()?;
+        let mind = Planner::from_configuration(app)?;
         let started = app.run(|ctx| start_generation(ctx, &scene))?;
         // `start_generation` returns an unfinished one instead of starting again: its steps were
         // paid for.
@@ -119,34 +120,49 @@ fn answer_step(
         answer.answer = app.run(|ctx| offline_answer(ctx, scene))?;
         return Ok(answer);
     };
-    let asked = ModelRequest {
-        purpose: question.step.as_str(),
-        account: &question.scene,
-        system: &question.system,
-        messages: vec![Message::from_user(&question.prompt)],
-        schema: question.schema.as_ref(),
-        max_output_tokens: question.max_output_tokens,
-    };
-    match send_model_request(&**model, cancel, progress, asked) {
-        Ok(answered) => {
-            answer.answer = answered.json.unwrap_or(Value::String(answered.text));
-            answer.is_cut = answered.is_cut;
-            answer.spent = answered.spent;
-        }
-        Err(unanswered) if unanswered.cancelled => {
-            // Not submitted, because Ctrl-C is not a failure of the step; its attempts are paid for.
-            app.run(|ctx| record_spending(ctx, &unanswered.spent))?;
-            return Err(Failure::unavailable("cancelled; the step can be resumed")
-                .with_step(format!("tl story generation resume {}", question.scene)));
-        }
-        Err(unanswered) => {
+    let mut question = question.clone();
+    let mut is_shrunk = false;
+    loop {
+        let asked = ModelRequest {
+            purpose: question.step.as_str(),
+            account: &question.scene,
+            system: &question.system,
+            messages: vec![Message::from_user(&question.prompt)],
+            schema: question.schema.as_ref(),
+            max_output_tokens: question.max_output_tokens,
+        };
+        let unanswered = match send_model_request(&**model, cancel, progress, asked) {
+            Ok(answered) => {
+                answer.answer = answered.json.unwrap_or(Value::String(answered.text));
+                answer.is_cut = answered.is_cut;
+                answer.spent.extend(answered.spent);
+                return Ok(answer);
+            }
+            Err(unanswered) => unanswered,
+        };
+        answer.spent.extend(unanswered.spent.iter().cloned());
+        if let Some(problem) = unanswered.answer_problem() {
             // Submitted like an answer: the generation records the failure with its cost, and
             // decides whether to try again.
-            answer.failed = Some(unanswered.failure.message);
-            answer.spent = unanswered.spent;
+            answer.failed = Some(problem);
+            return Ok(answer);
         }
+        if unanswered.class == ErrorClass::ContextTooLong && !is_shrunk {
+            is_shrunk = true;
+            let tokens = halve_context(progress, &question.prompt, question.schema.as_ref());
+            if let NextGenerationStep::Ask(smaller) =
+                app.run(|ctx| next_step_within(ctx, scene, Some(tokens)))?
+            {
+                question = *smaller;
+                continue;
+            }
+        }
+        // Not submitted: neither Ctrl-C nor a wrong key is a failure of the step. Its attempts are
+        // paid for all the same.
+        app.run(|ctx| record_spending(ctx, &answer.spent))?;
+        let resume = format!("tl story generation resume {}", question.scene);
+        return Err(unanswered.into_stop("the scene is as it was, and can be resumed", &resume));
     }
-    Ok(answer)
 }
 
 fn finish_generation(app: &App, generation: &GenerationView) -> ExitCode {

@@ -90,6 +90,7 @@ mod postgres;
 mod presence;
 mod profiles;
 mod progress;
+mod provider_errors;
 mod prune;
 mod rate;
 mod rebuild;

@@ -63,6 +63,18 @@ fn serve(mut stream: TcpStream, answers: fn(&str) -> String) -> std::io::Result<
         .filter_map(|message| message["content"].as_str())
         .collect();
     let answer = answers(&prompt.join("\n"));
+    // `!401 {"error": …}` is a refusal of the provider.
+    if let Some((status, body)) = answer
+        .strip_prefix('!')
+        .and_then(|refusal| refusal.split_once(' '))
+    {
+        return write!(
+            stream,
+            "HTTP/1.1 {status} Refused\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+             retry-after: 0\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+    }
     write!(
         stream,
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"

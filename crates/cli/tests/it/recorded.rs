@@ -58,7 +58,7 @@ fn planner(prompt: &str) -> String {
     }
 }
 
-fn told(project: Project, base_url: &str) -> Project {
+pub(crate) fn told(project: Project, base_url: &str) -> Project {
     project
         .with_environment("THROUGHLINE_LLM_PROVIDER", "openai-compatible")
         .with_environment("THROUGHLINE_LLM_MODEL", "scripted")

@@ -19,6 +19,8 @@ pub const DEFAULT_TEMPLATE: &str = include_str!("planner.md");
 /// The story's state, as the planner sees it.
 pub struct StoryView<'a> {
     pub novel: &'a str,
+    /// The tick that is planned.
+    pub tick: u64,
     pub state: &'a TickState,
     pub memory: &'a StoryMemory,
     pub nodes: &'a [PlanNode],
@@ -64,7 +66,7 @@ impl StoryView<'_> {
             .collect::<Vec<_>>()
             .join("\n");
         let details = active.map_or_else(|| "Nobody yet.".to_owned(), describe_character);
-        let tick = self.state.current_tick + 1;
+        let tick = self.tick;
         // What is always complete is paid first; a budget too small for it leaves the lists empty
         // instead of failing.
         let mut room = TokenBudget(
@@ -230,10 +232,9 @@ impl StoryView<'_> {
 
     /// Returns the error of the last plan for this tick, as a part of the prompt.
     fn last_error(&self, tick: u64) -> String {
-        let failed = self
-            .ticks
-            .iter()
-            .find(|record| record.tick == tick && record.status == TickStatus::Failed);
+        let failed = self.ticks.iter().find(|record| {
+            record.tick == tick && matches!(record.status, TickStatus::Failed | TickStatus::Parked)
+        });
         let Some(error) = failed.and_then(|record| record.errors.last()) else {
             return String::new();
         };

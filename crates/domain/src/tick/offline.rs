@@ -23,7 +23,7 @@ pub struct NamedInPlan {
 #[must_use]
 pub fn plan_offline(story: &StoryView<'_>, named: &NamedInPlan) -> Value {
     let memory = story.memory;
-    let tick = story.state.current_tick + 1;
+    let tick = story.tick;
     let open: Vec<&PlanNode> = story
         .nodes
         .iter()

@@ -30,6 +30,7 @@ pub(super) fn run(
         ctx,
         &PlanAnswer {
             nonce,
+            again: None,
             plan,
             planner: signature(ctx),
             // The host pays for its model; the server knows neither tokens nor price.
