@@ -35,6 +35,11 @@ pub(crate) fn find_absent_by_id(
 /// Describes where an absent node is, and names the command that brings it back.
 pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (String, String) {
     let name = &absent.name;
+    if let (Some(archive), Some(path)) = (&absent.archive, &absent.node.path) {
+        let what = format!("`{name}` is archived in {archive}, and its history is kept");
+        let folder = domain::profile::parent_folder(path);
+        return (what, format!("git mv {archive} {folder}   # takes it back"));
+    }
     let here = ctx.git.current_branch();
     match &absent.branch {
         Some(branch) if Some(branch) != here.as_ref() => {

@@ -138,7 +138,7 @@ fn record_no_decision(
     how: NoDecision,
 ) -> Result<DeclinedView, Failure> {
     let words = [question.path.clone()];
-    with_recorded_node_files(ctx, &words, |planned, tx, id, rest| {
+    with_recorded_node_files(ctx, &words, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;

@@ -14,7 +14,6 @@ use domain::operation::Channel;
 use domain::ports::Snapshot;
 use domain::profile::ApprovalNeed;
 use domain::trail;
-use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::build_state::UnfinishedBuild;
@@ -75,7 +74,7 @@ pub fn compose_explained_briefing(
 ) -> Result<BriefOutcome, Failure> {
     let (state, tree) = observe_plans(ctx)?;
     let summary = PlanSummary::of_tree(ctx, &tree);
-    explain_briefing_on(ctx, &*state, &summary, Some(&tree), request)
+    explain_briefing_on(ctx, &*state, &summary, request)
 }
 
 /// Composes a briefing of a snapshot. Returns it with the summary of the plans, to be stored where a
@@ -90,7 +89,7 @@ pub(crate) fn compose_briefing_on(
         budget: None,
     };
     let stored = StoredSummary::load_current(ctx, state)?;
-    let outcome = explain_briefing_on(ctx, state, &stored.summary, None, request)?;
+    let outcome = explain_briefing_on(ctx, state, &stored.summary, request)?;
     Ok((outcome.text, stored))
 }
 
@@ -105,15 +104,14 @@ pub(crate) fn compose_unfinished_briefing(ctx: &Context<'_>, build: UnfinishedBu
     lines.join("\n")
 }
 
-/// Composes a briefing of a snapshot; `tree` are its plans, if they are loaded.
+/// Composes a briefing of a snapshot.
 fn explain_briefing_on(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     summary: &PlanSummary,
-    tree: Option<&Tree>,
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
-    let work = gather_work_briefing(ctx, state, summary, tree)?;
+    let work = gather_work_briefing(ctx, state, summary)?;
     let trail = match trail::has_trail_profile(ctx.profiles) {
         true => Some(gather_trail_briefing(ctx, state)?),
         false => None,

@@ -44,7 +44,7 @@ pub fn add_comment(
     text: &str,
 ) -> Result<CommentView, Failure> {
     let text = validate_note_text(text, MAX_COMMENT_CHARS)?;
-    with_recorded_node_files(ctx, words, |planned, tx, id, rest| {
+    with_recorded_node_files(ctx, words, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;

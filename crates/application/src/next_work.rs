@@ -1,90 +1,418 @@
-//! Ready queue: the nodes that can be worked on now.
+//! What to do next: ready nodes, stale plans, reviews, flow steps, the story's next turn and waiting
+//! decisions in one ranked list, and how a session takes one of them.
 //!
-//! Nodes claimed by other sessions are left out; readiness itself is a rule of `domain::needs`.
+//! Nodes claimed by other sessions are left out. Readiness is a rule of `domain::needs`, the rank one
+//! of `domain::next_work`.
 
-use domain::needs::{Needs, find_ready_nodes};
-use domain::node::{Node, Progress};
-use domain::ports::{NodeKey, Snapshot};
-use domain::profile::{ApprovalNeed, Profile};
+use domain::ids::NodeId;
+use domain::needs::is_open;
+use domain::next_work::{Holding, NextKind, describe_ready_reason, rank_of_item};
+use domain::node::{Node, Progress, Status};
+use domain::ports::{HeldClaim, NodeKey, Snapshot};
+use domain::profile::Profile;
+use domain::record;
+use domain::review::{LoopState, Review};
+use domain::text::count_with_noun;
+use domain::tick::TickState;
 use domain::tree::Tree;
+use domain::work::triage::Priority;
+use domain::workflow::{FlowRun, FlowState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::claim_node;
+use crate::claim_node::{self, ClaimView, claim_within};
 use crate::context::Context;
+use crate::coordination::load_node_key;
 use crate::failure::Failure;
-use crate::observe::observe_tree;
+use crate::locate::load_with_ancestors;
+use crate::observe::{load_plan_tree, observe_then_read};
+use crate::plan_summary::{PlanSummary, StoredSummary};
+use crate::project_status::Attention;
+use crate::ready_nodes::ReadyNodes;
+use crate::scan::ScanScope;
+use crate::session_position::load_position;
+use crate::workflows::{FlowView, find_workflow};
 
-/// The ready queue.
+/// What to do next, in order.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NextWork {
-    pub ready: Vec<ReadyView>,
+    pub ready: Vec<NextItem>,
+    /// Number of all items, where the list is limited.
+    pub total: usize,
     /// Ignored `needs` entries, each with the reason.
     pub problems: Vec<String>,
 }
 
-/// A node that can be worked on now.
+/// Something that can be done now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ReadyView {
+pub struct NextItem {
+    pub kind: NextKind,
     pub entity_id: String,
     pub entity_type: String,
     pub path: String,
     pub title: Option<String>,
     pub progress: Progress,
+    /// Left out if it is normal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<String>,
+    /// Why it is where it is in the list.
+    pub reason: String,
     /// The next command.
     pub action: String,
+    #[serde(skip)]
+    rank: u8,
+    #[serde(skip)]
+    node: Option<NodeId>,
 }
 
-/// Returns the ready nodes in tree order.
+/// An item that a session took.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TakenWork {
+    #[serde(flatten)]
+    pub item: NextItem,
+    pub claim: ClaimView,
+}
+
+/// Returns the first `limit` items.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn list_next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
-    let (state, tree) = observe_tree(ctx)?;
-    list_ready(ctx, &*state, &tree)
+pub fn list_next_work(ctx: &Context<'_>, limit: usize) -> Result<NextWork, Failure> {
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
+    let (stored, is_costly) = StoredSummary::load_for_command(ctx, &*state)?;
+    let work = rank_next_work(ctx, &*state, &stored.summary, limit)?;
+    // The write lock may not be taken under a snapshot.
+    drop(state);
+    if is_costly {
+        stored.keep_for_commands(ctx);
+    }
+    Ok(work)
 }
 
-/// Returns the ready nodes of a tree.
+/// Takes the first node that no other session holds: claims it for this session, in all worktrees.
+/// A session that holds one already gets that one.
+///
+/// # Errors
+/// When no node is ready, or the claim cannot be recorded.
+pub fn take_next_work(ctx: &Context<'_>) -> Result<TakenWork, Failure> {
+    let work = list_next_work(ctx, MAX_TAKEN_CANDIDATES)?;
+    let mut tx = ctx.store.begin_write()?;
+    for item in work.ready {
+        // Read again under the lock: it may have been completed since it was listed.
+        let node = item.node.map(|id| tx.load_node(id)).transpose()?.flatten();
+        let Some(node) = node.filter(|node| is_open(node) && node.progress != Progress::Blocked)
+        else {
+            continue;
+        };
+        match claim_within(ctx, &mut *tx, &node, &item.path) {
+            Ok(claim) => {
+                tx.commit()?;
+                return Ok(TakenWork { item, claim });
+            }
+            // Another session was faster; the next one may be free.
+            Err(failure) if failure.is_rejection() => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Err(
+        Failure::not_found("nothing is ready that another session does not hold")
+            .with_step("tl claim --list   # what is held, and by whom")
+            .with_step("tl next   # what else can be done"),
+    )
+}
+
+/// Number of items among which a session takes one.
+const MAX_TAKEN_CANDIDATES: usize = 64;
+
+/// Returns the ready nodes of a loaded tree.
 pub(crate) fn list_ready(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,
+) -> Result<Vec<NextItem>, Failure> {
+    let held = HeldNodes::load(ctx, state)?;
+    let ids = ReadyNodes::list_all(ctx, tree);
+    let mut items = describe_nodes(ctx, tree, ids, &held);
+    items.sort_by_key(|item| item.rank);
+    Ok(items)
+}
+
+/// Returns the first ready nodes that no other session holds, as far as the summary lists them.
+pub(crate) fn list_first_ready(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    summary: &PlanSummary,
+) -> Result<Vec<NextItem>, Failure> {
+    let mut items = list_ready_nodes(ctx, state, summary, 1)?;
+    items.sort_by_key(|item| item.rank);
+    Ok(items)
+}
+
+/// Ranks everything that can be done.
+fn rank_next_work(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    summary: &PlanSummary,
+    limit: usize,
 ) -> Result<NextWork, Failure> {
-    let needs = Needs::from_tree(tree, ctx.profiles);
-    // The session's own claims stay in the queue: it claimed them to work on them.
-    let mut held = claim_node::list_active_claims(ctx, state)?;
-    held.retain(|one| !one.is_held_by(&ctx.session));
-    // A claim covers the nodes below it.
-    let is_free = |node: &&Node| {
-        if held.is_empty() {
-            return true;
+    let mut items = list_ready_nodes(ctx, state, summary, limit)?;
+    let hidden = summary.ready.total.saturating_sub(items.len());
+    for waiting in [&summary.urgent, &summary.drafts] {
+        let described = PlanSummary::describe_waiting(ctx, state, waiting, limit)?;
+        items.extend(described.into_iter().map(|one| describe_decision(ctx, one)));
+    }
+    for one in PlanSummary::describe_waiting(ctx, state, &summary.returned, limit)? {
+        items.push(NextItem {
+            reason: "a person requested changes".to_owned(),
+            action: format!("tl why {}", one.path),
+            ..build_item(ctx, NextKind::Review, &one.path, "plan")
+        });
+    }
+    items.extend(list_open_reviews(ctx, state)?);
+    items.extend(list_flow_steps(ctx, state)?);
+    items.extend(find_next_tick(ctx, state)?);
+    items.sort_by_key(|item| item.rank);
+    let total = items.len() + hidden;
+    items.truncate(limit);
+    Ok(NextWork {
+        ready: items,
+        total,
+        problems: summary.ready.problems.clone(),
+    })
+}
+
+/// Returns the first ready nodes that no other session holds.
+fn list_ready_nodes(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    summary: &PlanSummary,
+    limit: usize,
+) -> Result<Vec<NextItem>, Failure> {
+    let held = HeldNodes::load(ctx, state)?;
+    let listed: Vec<NodeId> = summary.ready.listed_nodes().collect();
+    let mut loaded = listed.clone();
+    for id in &listed {
+        loaded.extend(state.child_names(*id)?.iter().map(|child| child.id));
+    }
+    let tree = load_with_ancestors(state, loaded)?;
+    let items = describe_nodes(ctx, &tree, listed, &held);
+    if items.len() >= limit || summary.ready.is_complete() {
+        return Ok(items);
+    }
+    // Rare: more are wanted than are listed, or others hold most of them.
+    let tree = load_plan_tree(state)?;
+    let ids = ReadyNodes::list_all(ctx, &tree);
+    Ok(describe_nodes(ctx, &tree, ids, &held))
+}
+
+/// What this session and others are at.
+struct HeldNodes {
+    own: Vec<NodeKey>,
+    others: Vec<NodeKey>,
+    /// The node this session is at.
+    focus: Option<NodeKey>,
+}
+
+impl HeldNodes {
+    fn load(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Self, Failure> {
+        let (own, others): (Vec<HeldClaim>, Vec<HeldClaim>) =
+            claim_node::list_active_claims(ctx, state)?
+                .into_iter()
+                .partition(|one| one.is_held_by(&ctx.session));
+        let position = load_position(ctx, state)?;
+        let ticket = position.ticket.map(|ticket| ticket.node);
+        let node = ticket.or_else(|| position.stack.last().cloned());
+        let to_keys = |held: Vec<HeldClaim>| held.into_iter().map(|one| one.node).collect();
+        Ok(Self {
+            own: to_keys(own),
+            others: to_keys(others),
+            focus: node.map(|node| load_node_key(state, &node)).transpose()?,
+        })
+    }
+
+    /// Returns who holds a node; `None` if another session does. A claim covers the nodes below it.
+    fn holding_of(&self, key: &NodeKey) -> Option<Holding> {
+        let covers = |list: &[NodeKey]| list.iter().any(|held| held.covers(key));
+        if covers(&self.others) {
+            return None;
         }
+        Some(match self.focus.as_ref().is_some_and(|at| at.covers(key)) {
+            true => Holding::Focus,
+            false if covers(&self.own) => Holding::Claim,
+            false => Holding::Nobody,
+        })
+    }
+}
+
+/// Describes ready nodes, without those of other sessions.
+fn describe_nodes(
+    ctx: &Context<'_>,
+    tree: &Tree,
+    ids: Vec<NodeId>,
+    held: &HeldNodes,
+) -> Vec<NextItem> {
+    let now = ctx.clock.now();
+    let is_person = ctx.actor.is_human();
+    let describe = |id: NodeId| {
+        let node = tree.get(id)?;
+        let path = tree.alias_path(node);
         let key = NodeKey {
             profile: node.profile.clone(),
-            path: tree.alias_path(node),
+            path: path.clone(),
         };
-        !held.iter().any(|one| one.node.covers(&key))
-    };
-    let waits_for_approval = |node: &Node| {
-        ctx.find_profile(&node.profile)
-            .is_none_or(|profile| profile.approval == ApprovalNeed::Required)
-    };
-    let ready = find_ready_nodes(tree, &needs, &waits_for_approval)
-        .into_iter()
-        .filter(is_free)
-        .map(|node| ReadyView {
+        let holding = held.holding_of(&key)?;
+        let priority = node.priority();
+        Some(NextItem {
+            kind: NextKind::Node,
             entity_id: node.alias.clone(),
             entity_type: node.level.clone(),
-            path: tree.alias_path(node),
             title: node.description.title.clone(),
             progress: node.progress,
+            priority: (priority != Priority::Normal).then_some(priority),
+            due: node.due_day().map(str::to_owned),
+            reason: describe_ready_reason(node, holding, now),
             action: next_action(ctx.find_profile(&node.profile), tree, node),
+            rank: rank_of_item(NextKind::Node, holding, priority, is_person),
+            node: Some(node.id),
+            path,
         })
+    };
+    ids.into_iter().filter_map(describe).collect()
+}
+
+/// Returns an item that is not a ready node.
+fn build_item(ctx: &Context<'_>, kind: NextKind, subject: &str, kind_name: &str) -> NextItem {
+    let rank = rank_of_item(
+        kind,
+        Holding::Nobody,
+        Priority::Normal,
+        ctx.actor.is_human(),
+    );
+    NextItem {
+        kind,
+        entity_id: subject.rsplit('/').next().unwrap_or_default().to_owned(),
+        entity_type: kind_name.to_owned(),
+        path: subject.to_owned(),
+        title: None,
+        progress: Progress::Active,
+        priority: None,
+        due: None,
+        reason: String::new(),
+        action: String::new(),
+        rank,
+        node: None,
+    }
+}
+
+/// Describes a plan that needs a decision.
+fn describe_decision(ctx: &Context<'_>, waiting: Attention) -> NextItem {
+    let kind = match waiting.status {
+        Status::Invalid | Status::RequiresRevalidation => NextKind::Stale,
+        Status::Draft | Status::Approved => NextKind::Decision,
+    };
+    let status = waiting.status.as_str();
+    NextItem {
+        reason: match waiting.reason {
+            Some(reason) => format!("{status}: {reason}"),
+            None => format!("{status}, and what is below it waits"),
+        },
+        action: waiting.next_step,
+        ..build_item(ctx, kind, &waiting.path, "plan")
+    }
+}
+
+/// Returns the reviews that are not over.
+fn list_open_reviews(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<NextItem>, Failure> {
+    let mut items = Vec::new();
+    for (subject, review) in record::read_records::<Review>(state, "")? {
+        if review.state == LoopState::Complete {
+            continue;
+        }
+        let escalated = review.escalated_items().len();
+        let (kind, reason) = match escalated {
+            0 => {
+                let unjudged = review.unjudged_items().len();
+                let blocking = review.blocking_items().len();
+                let open = match unjudged {
+                    0 => count_with_noun(blocking, "finding blocks", "findings block"),
+                    _ => count_with_noun(unjudged, "check is open", "checks are open"),
+                };
+                (
+                    NextKind::Review,
+                    format!("iteration {}: {open}", review.iteration),
+                )
+            }
+            waiting => (
+                NextKind::Decision,
+                count_with_noun(
+                    waiting,
+                    "finding waits for a person",
+                    "findings wait for a person",
+                ),
+            ),
+        };
+        items.push(NextItem {
+            reason,
+            action: format!("tl review status {subject}"),
+            ..build_item(ctx, kind, &subject, "review")
+        });
+    }
+    Ok(items)
+}
+
+/// Returns the current steps of workflows that are under way.
+fn list_flow_steps(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<NextItem>, Failure> {
+    let runs = record::read_records::<FlowRun>(state, "")?.into_iter();
+    let active: Vec<FlowRun> = runs
+        .map(|(_, run)| run)
+        .filter(|run| run.state == FlowState::Active)
         .collect();
-    Ok(NextWork {
-        ready,
-        problems: needs.problems.iter().map(ToString::to_string).collect(),
-    })
+    let mut items = Vec::new();
+    for run in &active {
+        let (title, reason) = match find_workflow(ctx, &run.workflow) {
+            Ok(workflow) => {
+                let view = FlowView::from_run(&workflow, run);
+                let place = format!(
+                    "step {} of {} of `{}`, for the {}",
+                    view.number, view.steps, run.workflow, view.role
+                );
+                (view.title, place)
+            }
+            Err(failure) => (run.step.clone(), failure.message),
+        };
+        // One run needs no options.
+        let which = match active.len() {
+            1 => String::new(),
+            _ => format!(" --for {} --flow {}", run.subject, run.workflow),
+        };
+        items.push(NextItem {
+            title: Some(title),
+            reason,
+            action: format!("tl flow next{which}"),
+            ..build_item(ctx, NextKind::Flow, &run.subject, "flow")
+        });
+    }
+    Ok(items)
+}
+
+/// Returns the next turn of the story's loop, in a story that has begun to use it.
+fn find_next_tick(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<NextItem>, Failure> {
+    let Some(position) = record::read_record::<TickState>(state, TickState::KEY)? else {
+        return Ok(None);
+    };
+    if position.current_tick == 0 {
+        return Ok(None);
+    }
+    let tick = position.current_tick + 1;
+    Ok(Some(NextItem {
+        title: position.novel,
+        progress: Progress::Pending,
+        reason: format!("the story is at tick {}", position.current_tick),
+        action: "tl tick".to_owned(),
+        ..build_item(ctx, NextKind::Tick, &format!("tick-{tick}"), "tick")
+    }))
 }
 
 /// Returns the next command: a node with plannable levels below it is planned further, one at the

@@ -25,8 +25,8 @@ use crate::locate::{find_node, load_with_ancestors};
 use crate::plan_backup::back_up_overwritten;
 use crate::presence_facts::{push_identity_facts, push_presence_facts};
 use crate::scan::{
-    EarlierScan, FIRST_PLACEHOLDER_ID, ScanResult, ScanScope, save_seen_head, scan_plan_files,
-    was_checked_out,
+    EarlierScan, FIRST_PLACEHOLDER_ID, NamedPlans, ScanResult, ScanScope, save_seen_head,
+    scan_named_plans, scan_plan_files, was_checked_out,
 };
 use crate::scan_summary::summarise_changes;
 use crate::status_cascade::{cascade_statuses, count_stale_nodes};
@@ -195,16 +195,17 @@ pub(crate) fn with_recorded_node<T>(
     words: &[String],
     act: impl FnOnce(&mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    with_recorded_node_files(ctx, words, |_, tx, id, rest| act(tx, id, rest))
+    with_recorded_node_files(ctx, words, None, |_, tx, id, rest| act(tx, id, rest))
 }
 
 /// Like [`with_recorded_node`] for an operation that writes files.
 pub(crate) fn with_recorded_node_files<T>(
     ctx: &Context<'_>,
     words: &[String],
+    request: Option<VersionHash>,
     act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    with_node_files(ctx, words, None, LineageText::AsRecorded, act)
+    with_node_files(ctx, words, request, LineageText::AsRecorded, act)
 }
 
 /// Like [`with_node`] for an operation that writes files: `act` plans them, and they are written
@@ -409,6 +410,24 @@ pub(crate) fn with_observed_files<T>(
     }
 }
 
+/// Runs `act` in a write transaction without a scan: for an operation that depends on no plan and
+/// writes only new files.
+pub(crate) fn with_new_files<T>(
+    ctx: &Context<'_>,
+    request: Option<VersionHash>,
+    act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut tx = file_writes::begin_transaction(ctx)?;
+    if let Some(done) = answer_repeated_request(ctx, &mut *tx, request)? {
+        tx.commit()?;
+        return Err(done);
+    }
+    let planned = PlannedFiles::new(ctx, request);
+    let value = act(&planned, &mut *tx)?;
+    planned.commit_and_write(ctx, tx)?;
+    Ok(value)
+}
+
 /// Records the changes in `scope` in this transaction; nothing on a shared state, where texts are
 /// submitted.
 pub(crate) fn observe_within(
@@ -510,6 +529,37 @@ pub(crate) fn record_planned(
     more: Vec<Fact>,
 ) -> Result<Option<OperationId>, Failure> {
     let operation = build_planned_operation(ctx, tx, planned, verb, |_| Ok(()))?;
+    record_planned_operation(ctx, tx, planned, operation, verb, summary, more)
+}
+
+/// Like [`record_planned`] for files of plans that the caller names: nothing else is scanned.
+pub(crate) fn record_named_plans(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    named: &NamedPlans<'_>,
+    (verb, summary): (Verb, String),
+    more: Vec<Fact>,
+) -> Result<Option<OperationId>, Failure> {
+    let operation = ctx.with_planned_files(planned, |ctx| {
+        let mut seen = scan_named_plans(ctx, &*tx, named, tx.next_node_id()?)?;
+        if is_state_shared(ctx, &*tx)? {
+            working_copy::keep_planned(tx, &mut seen, planned)?;
+        }
+        build_operation(ctx, tx, &seen, verb)
+    })?;
+    record_planned_operation(ctx, tx, planned, operation, verb, summary, more)
+}
+
+fn record_planned_operation(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    operation: Option<NewOperation>,
+    verb: Verb,
+    summary: String,
+    more: Vec<Fact>,
+) -> Result<Option<OperationId>, Failure> {
     if operation.is_none() && more.is_empty() && planned.is_empty() {
         return Ok(None);
     }

@@ -89,7 +89,7 @@ pub fn override_gate(
             operation,
         })
     };
-    let recorded = with_recorded_node_files(ctx, &request.node, |planned, tx, id, rest| {
+    let recorded = with_recorded_node_files(ctx, &request.node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;

@@ -1,12 +1,13 @@
-//! Summary of the plans for a briefing: how many there are per level, and which need a decision.
+//! Summary of the plans: how many there are per level, which need a decision, and which are ready.
 //!
 //! Stored as a note and brought up to date with the facts recorded since, so that the start of a
-//! session costs the same in a small project and in a large one. Lost or too old, it is computed
+//! session, `tl status` and `tl next` cost the same in a small project and in a large one. Lost or too old, it is computed
 //! from the whole tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::approval::Condemnation;
+use domain::duplicate_ids::is_duplicate;
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId, StoreId};
 use domain::node::{Node, Progress, Status};
@@ -16,21 +17,27 @@ use domain::trail;
 use domain::tree::{FactMismatch, Tree};
 use serde::{Deserialize, Serialize};
 
+use crate::approval_need::asks_for_approval;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::load_with_ancestors;
 use crate::observe::load_plan_tree;
 use crate::project_status::{Attention, needs_decision};
+use crate::ready_nodes::ReadyNodes;
 use crate::views::StatusCounts;
 use crate::working_copy::is_state_shared;
 
-const NOTE_KEY: &str = "plan-summary";
+const NOTE_KEY: &str = "plan-summary/2";
 /// Maximum number of operations the summary is brought up to date with.
 const MAX_OPERATIONS: usize = 64;
 /// Maximum number of nodes they may have changed; with more, the whole tree is read.
 const MAX_CHANGED_NODES: usize = 256;
 /// Maximum number of nodes per list. More than a briefing names, because decided ones leave it.
 const MAX_LISTED: usize = 24;
+/// Number of plans from which on a command stores the summary it had to compute from the tree.
+const MIN_STORED_PLANS: usize = 200;
+/// Number of operations after which a command stores the summary it brought up to date.
+const MIN_STORED_OPERATIONS: usize = 16;
 /// Number of nodes that have to be left in a list whose total is larger.
 const MIN_LISTED: usize = 8;
 
@@ -47,6 +54,9 @@ pub(crate) struct PlanSummary {
     // Absent in notes of earlier programs, which had no such requests.
     #[serde(default)]
     pub(crate) returned: WaitingPlans,
+    pub(crate) ready: ReadyNodes,
+    /// Number of plans with the id of another one.
+    pub(crate) duplicates: usize,
 }
 
 /// The plans of one level in numbers.
@@ -55,6 +65,8 @@ pub(crate) struct LevelCount {
     pub(crate) by_status: StatusCounts,
     /// Number of plans whose work is complete.
     pub(crate) completed: usize,
+    /// Number of plans whose approval matters.
+    pub(crate) asking: usize,
 }
 
 /// Plans that wait for a decision.
@@ -78,6 +90,11 @@ impl WaitingPlans {
         self.listed.retain(|listed| *listed != id);
     }
 
+    /// Whether all of them are listed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.listed.len() == self.total
+    }
+
     /// Whether too few are listed to name those that a briefing names.
     fn is_exhausted(&self) -> bool {
         self.listed.len() < self.total.min(MIN_LISTED)
@@ -91,6 +108,7 @@ impl PlanSummary {
         for node in tree.all_preorder() {
             summary.add_node(ctx, tree, node);
         }
+        summary.ready = ReadyNodes::of_tree(ctx, tree);
         summary
     }
 
@@ -148,6 +166,8 @@ impl PlanSummary {
         if node.change_request().is_some() {
             self.returned.add_waiting(node.id);
         }
+        count.asking += usize::from(asks_for_approval(ctx, node));
+        self.duplicates += usize::from(is_duplicate(&node.alias));
         if needs_decision(ctx, tree, node) {
             self.waiting_list(node).add_waiting(node.id);
         }
@@ -161,10 +181,14 @@ impl PlanSummary {
             count.by_status.remove_status(node.status());
             let completed = usize::from(node.progress == Progress::Complete);
             count.completed = count.completed.saturating_sub(completed);
+            let asking = usize::from(asks_for_approval(ctx, node));
+            count.asking = count.asking.saturating_sub(asking);
         }
         if node.change_request().is_some() {
             self.returned.remove_waiting(node.id);
         }
+        let duplicates = usize::from(is_duplicate(&node.alias));
+        self.duplicates = self.duplicates.saturating_sub(duplicates);
         if needs_decision(ctx, tree, node) {
             self.waiting_list(node).remove_waiting(node.id);
         }
@@ -186,35 +210,55 @@ impl PlanSummary {
         operations: &[Operation],
     ) -> Result<Option<Self>, Failure> {
         let facts = || operations.iter().flat_map(|operation| &operation.facts);
-        // The former parent is not among the nodes below.
-        if facts().any(|fact| matches!(fact, Fact::NodeMoved { .. })) {
+        // The former parent is not among the nodes below, and a name is part of the order.
+        let moves = |fact: &Fact| matches!(fact, Fact::NodeMoved { .. } | Fact::NodeRenamed { .. });
+        if facts().any(moves) {
             return Ok(None);
         }
         let changed: BTreeSet<NodeId> = facts().flat_map(Fact::changed_nodes).collect();
         if changed.len() > MAX_CHANGED_NODES {
             return Ok(None);
         }
-        // Whether a node can be decided depends on its parent too.
-        let mut affected = changed.clone();
+        // Whether a node can be decided depends on its parent too, whether it is ready on its
+        // children.
+        let (mut decided, mut judged) = (changed.clone(), changed.clone());
         for id in &changed {
-            if state.load_node(*id)?.is_some() {
-                affected.extend(state.child_names(*id)?.iter().map(|child| child.id));
+            if let Some(node) = state.load_node(*id)? {
+                decided.extend(state.child_names(*id)?.iter().map(|child| child.id));
+                judged.extend(node.parent);
             }
-            if affected.len() > MAX_CHANGED_NODES {
+            if decided.len() > MAX_CHANGED_NODES {
                 return Ok(None);
             }
         }
-        let after = load_with_ancestors(state, affected.iter().copied().collect())?;
+        for fact in facts() {
+            if let Fact::NodeRemoved { node } = fact {
+                judged.extend(node.parent);
+            }
+        }
+        let mut loaded = &decided | &judged;
+        for id in &judged {
+            if state.load_node(*id)?.is_some() {
+                loaded.extend(state.child_names(*id)?.iter().map(|child| child.id));
+            }
+            if loaded.len() > MAX_CHANGED_NODES {
+                return Ok(None);
+            }
+        }
+        let after = load_with_ancestors(state, loaded.into_iter().collect())?;
         let Ok(before) = revert_operations(after.clone(), operations) else {
             return Ok(None);
         };
-        for id in affected {
+        for id in decided {
             if let Some(node) = before.get(id) {
                 self.remove_node(ctx, &before, node);
             }
             if let Some(node) = after.get(id) {
                 self.add_node(ctx, &after, node);
             }
+        }
+        if !self.ready.update_nodes(ctx, &before, &after, &judged) {
+            return Ok(None);
         }
         let lists = [&self.urgent, &self.drafts, &self.returned];
         let is_exhausted = lists.into_iter().any(WaitingPlans::is_exhausted);
@@ -270,6 +314,34 @@ impl SummaryBasis {
 }
 
 impl StoredSummary {
+    /// Returns the summary of a state for a command, and whether it was so much work that it is worth
+    /// storing for the next one.
+    pub(crate) fn load_for_command(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+    ) -> Result<(Self, bool), Failure> {
+        let current = Self::load_current(ctx, state)?;
+        let known = Self::load_stored(state)?.map(|stored| stored.basis.head);
+        let since = known.and_then(|known| current.basis.head.0.checked_sub(known.0));
+        let is_recent = since.is_some_and(|since| since <= MIN_STORED_OPERATIONS as u64);
+        let is_large = current.summary.count_plans() >= MIN_STORED_PLANS;
+        Ok((current, is_large && !is_recent))
+    }
+
+    /// Stores the summary in a transaction of its own. Failing to is harmless: the next command
+    /// computes it again.
+    pub(crate) fn keep_for_commands(&self, ctx: &Context<'_>) {
+        let stored = ctx
+            .store
+            .begin_write()
+            .map_err(Failure::from)
+            .and_then(|mut tx| {
+                self.save_note(ctx, &mut *tx)?;
+                Ok(tx.commit()?)
+            });
+        drop(stored);
+    }
+
     /// Returns the summary of a state: the stored one, brought up to date, or a new one.
     pub(crate) fn load_current(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Self, Failure> {
         let head = state.last_operation_id()?;

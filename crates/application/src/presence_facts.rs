@@ -51,6 +51,18 @@ pub(crate) fn leave_tree_facts(
     node: &Node,
     now: Timestamp,
 ) -> Result<Vec<Fact>, Failure> {
+    archive_facts(ctx, state, tree, node, now, None)
+}
+
+/// Like [`leave_tree_facts`] for a node whose files were moved to `archive`.
+pub(crate) fn archive_facts(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    node: &Node,
+    now: Timestamp,
+    archive: Option<String>,
+) -> Result<Vec<Fact>, Failure> {
     let mut facts = Vec::new();
     let place = match &node.path {
         Some(path) => Some(path.clone()),
@@ -63,6 +75,7 @@ pub(crate) fn leave_tree_facts(
             name: tree.alias_path(node),
             branch: ctx.git.current_branch(),
             since: now,
+            archive,
         };
         let before = read_record::<AbsentNode>(state, &key)?;
         facts.extend(record_changed_fact(&key, before.as_ref(), Some(&after)));
@@ -117,6 +130,7 @@ pub(crate) fn push_presence_facts(
             name: plan.name.clone(),
             branch: branch.clone(),
             since: now,
+            archive: None,
         };
         facts.extend(record_changed_fact(
             &plan.key,

@@ -14,7 +14,9 @@ use crate::context::Context;
 use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
 use crate::live_sessions::{LiveSessionView, list_other_sessions};
-use crate::observe::observe_plans;
+use crate::observe::{load_plan_tree, observe_then_read};
+use crate::plan_summary::{PlanSummary, StoredSummary};
+use crate::scan::ScanScope;
 use crate::sessions::{load_current_trail, trail_places};
 use crate::views::{ChangeRequestView, OperationView, StatusCounts, describe_cause};
 use crate::working_copy::CopyDifference;
@@ -149,18 +151,74 @@ impl DuplicateView {
 /// # Errors
 /// When the state cannot be read.
 pub fn load_project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
-    let (state, tree) = observe_plans(ctx)?;
-    load_status_of(ctx, &*state, &tree)
+    // A command about the whole project also completes the part of the mirror that earlier commits
+    // deferred.
+    ctx.store.finish_mirror();
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
+    let (stored, is_costly) = StoredSummary::load_for_command(ctx, &*state)?;
+    let status = match status_from_summary(ctx, &*state, &stored.summary)? {
+        Some(status) => complete_status(ctx, &*state, status)?,
+        None => {
+            let tree = load_plan_tree(&*state)?;
+            let order: Vec<&Node> = tree.all_preorder();
+            let status = summarise_status(ctx, &*state, &tree, &order, usize::MAX)?;
+            complete_status(ctx, &*state, status)?
+        }
+    };
+    // The write lock may not be taken under a snapshot.
+    drop(state);
+    if is_costly {
+        stored.keep_for_commands(ctx);
+    }
+    Ok(status)
 }
 
-/// Returns the status of a project whose plans were just observed.
-pub(crate) fn load_status_of(
+/// Returns the status from a summary of the plans; `None` if the summary lists only some of those
+/// that are to be named.
+fn status_from_summary(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    tree: &Tree,
+    summary: &PlanSummary,
+) -> Result<Option<ProjectStatus>, Failure> {
+    let (urgent, drafts) = (&summary.urgent, &summary.drafts);
+    // Requested changes are listed with their comments, which the summary does not have.
+    let has_more = summary.duplicates > 0 || summary.returned.total > 0;
+    if has_more || !urgent.is_complete() || !drafts.is_complete() {
+        return Ok(None);
+    }
+    let mut status = summarise_status(ctx, state, &Tree::default(), &[], usize::MAX)?;
+    status.nodes = summary.count_plans();
+    for profile in ctx.profiles {
+        for level in &profile.levels {
+            let Some(count) = summary.count_of_level(&level.name) else {
+                continue;
+            };
+            if status.levels.iter().any(|known| known.level == level.name) {
+                continue;
+            }
+            status.status_counts.add_counts(&count.by_status);
+            status.levels.push(LevelCounts {
+                level: level.name.clone(),
+                status_counts: count.by_status,
+                completed: count.completed,
+                asks_approval: count.asking > 0,
+            });
+        }
+    }
+    for waiting in [urgent, drafts] {
+        let described = PlanSummary::describe_waiting(ctx, state, waiting, usize::MAX)?;
+        status.attention.extend(described);
+    }
+    status.attention_total = status.attention.len();
+    Ok(Some(status))
+}
+
+/// Adds what does not depend on the plans.
+fn complete_status(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    mut status: ProjectStatus,
 ) -> Result<ProjectStatus, Failure> {
-    let order: Vec<&Node> = tree.all_preorder();
-    let mut status = summarise_status(ctx, state, tree, &order, usize::MAX)?;
     status.copy_differences = ctx.copy_differences();
     if domain::trail::has_trail_profile(ctx.profiles) {
         status.trail = Some(

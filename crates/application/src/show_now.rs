@@ -14,7 +14,7 @@ use crate::comment::{CommentView, load_comments};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::load_node_path;
-use crate::next_work::{ReadyView, list_ready};
+use crate::next_work::{NextItem, list_ready};
 use crate::open_gates::{BlockedStep, OpenGate, list_open_gates};
 use crate::project_status::{ProjectStatus, summarise_status};
 use crate::reviews::status::{EscalatedItem, list_escalated};
@@ -48,7 +48,7 @@ pub struct NowView {
     pub sessions: Vec<SessionView>,
     /// Number of plans that need a decision, where the list is limited.
     pub attention_total: usize,
-    pub ready: Vec<ReadyView>,
+    pub ready: Vec<NextItem>,
     pub ready_total: usize,
     pub comments: Vec<CommentView>,
     /// Gates that block a session.
@@ -94,7 +94,7 @@ pub fn show_now(
         .collect();
     let mut status = summarise_status(ctx, &*state, &known.tree, &plans, MAX_LISTED)?;
     status.copy_differences = find_copy_differences(ctx, &*state)?;
-    let mut ready = list_ready(ctx, &*state, &known.tree)?.ready;
+    let mut ready = list_ready(ctx, &*state, &known.tree)?;
     // Counted before the cut, so that a limited list still tells its size.
     let ready_total = ready.len();
     ready.truncate(MAX_LISTED);

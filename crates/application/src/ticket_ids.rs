@@ -23,8 +23,10 @@ const RANDOM_LETTERS: &[u8] = RANDOM_SYMBOLS.split_at(19).0;
 /// one in twenty; a merge reports them.
 const RANDOM_ID_LENGTH: usize = 5;
 
-/// Returns the ids in use: of recorded tickets, of folders that are not tickets yet, and of tickets
-/// on other branches and in other working trees.
+/// Folder beside the tickets to which finished ones are moved.
+pub(crate) const ARCHIVE_FOLDER: &str = "archive";
+
+/// Returns the ids in use: of recorded tickets, and those of [`list_folder_ids`].
 pub(crate) fn list_taken_ids(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -37,29 +39,52 @@ pub(crate) fn list_taken_ids(
         .filter(|node| node.level == level.name)
         .map(|node| id_of_alias(&node.alias).to_owned())
         .collect();
-    // A folder without its file is not recorded, but a ticket with its id would be written into it.
+    let known: HashSet<String> = taken.iter().cloned().collect();
+    let listed = list_folder_ids(ctx, level);
+    taken.extend(listed.into_iter().filter(|id| !known.contains(id)));
+    Ok(taken)
+}
+
+/// Returns the ids of the folders of tickets: here, in the archive, on other branches and in other
+/// working trees. A folder without its file counts too: a ticket with its id would be written into it.
+pub(crate) fn list_folder_ids(ctx: &Context<'_>, level: &Level) -> Vec<String> {
     let Some(pattern) = &level.file else {
-        return Ok(taken);
+        return Vec::new();
     };
     let folder = pattern.listing_folder("");
-    let mut names: Vec<String> = ctx
-        .files
-        .list_folder(&folder)
-        .into_iter()
-        .map(|entry| entry.name)
-        .collect();
-    // Without git, or if it fails, the id is free here; a later merge reports what it is not.
-    names.extend(ctx.git.list_names_elsewhere(&folder).unwrap_or_default());
-    let mut known: HashSet<String> = taken.iter().cloned().collect();
-    for name in names {
-        let alias = pattern.alias_in(&name);
-        let read = alias.and_then(|alias| level.alias.parse_exact_alias(alias, &level.numbers));
-        taken.extend(
-            read.map(|read| read.alias)
-                .filter(|alias| known.insert(alias.clone())),
-        );
+    let mut names = list_names_everywhere(ctx, &folder);
+    // Listing it in all branches costs as much again, and most projects have none.
+    if names.iter().any(|name| name == ARCHIVE_FOLDER) {
+        names.extend(list_names_everywhere(
+            ctx,
+            &format!("{folder}/{ARCHIVE_FOLDER}"),
+        ));
     }
-    Ok(taken)
+    let read = |name: &String| {
+        let alias = pattern.alias_in(name)?;
+        let read = level.alias.parse_exact_alias(alias, &level.numbers)?;
+        Some(read.alias)
+    };
+    // Some are there twice, which harms nobody who asks for the highest or for one of them.
+    names.iter().filter_map(read).collect()
+}
+
+fn list_names_everywhere(ctx: &Context<'_>, folder: &str) -> Vec<String> {
+    let entries = ctx.files.list_folder(folder).into_iter();
+    let mut names: Vec<String> = entries.map(|entry| entry.name).collect();
+    // Without git, or if it fails, the id is free here; a later merge reports what it is not.
+    names.extend(ctx.git.list_names_elsewhere(folder).unwrap_or_default());
+    names
+}
+
+/// Whether a recorded node of the level has this id. Its file may be gone.
+pub(crate) fn is_id_recorded(
+    state: &dyn Snapshot,
+    level: &Level,
+    id: &str,
+) -> Result<bool, Failure> {
+    let nodes = state.nodes_by_alias(id)?;
+    Ok(nodes.iter().any(|node| node.level == level.name))
 }
 
 /// Proposes the id of a new root ticket.

@@ -8,7 +8,7 @@ use domain::front_matter;
 use domain::ids::{OperationId, VersionHash};
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
-use domain::ports::{FileReadResult, PlanFiles, Snapshot, Transaction};
+use domain::ports::{FileReadResult, Snapshot, Transaction};
 use domain::profile::{FilePattern, Level, Profile};
 use domain::record;
 use domain::suggest::nearest_words;
@@ -24,12 +24,14 @@ use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::{
-    observe_then_read, record_planned, with_observed_files, with_observed_node_files,
+    observe_then_read, record_named_plans, with_new_files, with_observed_node_files,
+    with_recorded_node_files,
 };
 use crate::phase_moves::refuse_skipped_phase;
-use crate::scan::ScanScope;
+use crate::scan::{NamedPlans, NewPlanFile, ScanScope};
 use crate::session_position::{has_work_phases, load_ticket};
-use crate::ticket_ids::{choose_root_id, list_taken_ids, next_child_id};
+use crate::ticket_file::plan_ticket_file;
+use crate::ticket_ids::{choose_root_id, is_id_recorded, list_folder_ids, next_child_id};
 use crate::work_guides::announce_phase;
 
 /// Request of [`new_ticket`].
@@ -41,6 +43,34 @@ pub struct NewTicket {
     pub parent: Option<Vec<String>>,
     /// The front matter's `type`.
     pub kind: String,
+    /// The text below the title; by default the outline of the level.
+    pub body: Option<String>,
+    /// Keys of the front matter.
+    pub priority: Option<String>,
+    pub due: Option<String>,
+    pub labels: Vec<String>,
+    pub links: Vec<String>,
+    /// The branch it was made from.
+    pub branch: Option<String>,
+}
+
+impl NewTicket {
+    /// Returns the request for a root ticket with a title and nothing else.
+    #[must_use]
+    pub fn with_title(title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            id: None,
+            parent: None,
+            kind: "task".to_owned(),
+            body: None,
+            priority: None,
+            due: None,
+            labels: Vec::new(),
+            links: Vec::new(),
+            branch: None,
+        }
+    }
 }
 
 /// A ticket that was created or changed.
@@ -69,7 +99,7 @@ pub struct SplitOutcome {
 }
 
 /// Returns the profile, level and file pattern of tickets: the level with work phases.
-fn find_ticket_level<'p>(
+pub(crate) fn find_ticket_level<'p>(
     ctx: &Context<'p>,
 ) -> Result<(&'p Profile, &'p Level, &'p FilePattern), Failure> {
     let found = ctx
@@ -102,21 +132,37 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
     // Identifies the request: repeated after a kill, it would otherwise create a second ticket with
     // the next id.
     let asked = file_writes::hash_request(&("ticket new", request));
-    with_observed_files(ctx, ScanScope::Everything, Some(asked), |planned, tx| {
-        let scope = IdScope::new(profile, level, asked);
-        let (id, title) = allocate_id(ctx, &*tx, &scope, request)?;
-        let parent = id.parent.as_ref().map(|node| node.alias.as_str());
-        plan_ticket_file(ctx, planned, &id.id, &title, parent, &request.kind)?;
-        let summary = format!("new ticket {} {title}", id.id);
-        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
-        load_ticket_view(ctx, &*tx, &id.id, operation)
-    })
-}
-
-/// The id of a new ticket, and its parent.
-struct NewTicketId {
-    id: String,
-    parent: Option<Node>,
+    let scope = IdScope::new(profile, level, asked);
+    let create = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, parent: Option<Node>| {
+        let id = allocate_id(ctx, &*tx, &scope, request, parent.as_ref())?;
+        let title = collapse_whitespace(&request.title);
+        let path = plan_ticket_file(ctx, planned, &id, &title, parent.as_ref(), request)?;
+        let summary = format!("new ticket {id} {title}");
+        let named = NamedPlans {
+            new: vec![NewPlanFile {
+                profile,
+                level,
+                alias: id.clone(),
+                path,
+                parent: parent.map(|node| node.id),
+            }],
+            ..NamedPlans::default()
+        };
+        let verb = (Verb::Ticket, summary);
+        let operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
+        load_ticket_view(ctx, &*tx, &id, operation)
+    };
+    // Only what the new ticket depends on is scanned: its parent, if it has one.
+    match &request.parent {
+        None => with_new_files(ctx, Some(asked), |planned, tx| create(planned, tx, None)),
+        Some(words) => {
+            with_recorded_node_files(ctx, words, Some(asked), |planned, tx, id, rest| {
+                reject_extra_words(rest)?;
+                let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
+                create(planned, tx, Some(parent))
+            })
+        }
+    }
 }
 
 /// Where ids are allocated, and for which request.
@@ -141,16 +187,18 @@ impl<'p> IdScope<'p> {
         reserve_id(ctx, &self.name, id, &self.request)
     }
 
-    /// Reserves the first free id that `next` proposes, given the ids that are taken.
+    /// Reserves the first free id that `next` proposes, given the ids of folders.
     fn reserve_next(
         &self,
         ctx: &Context<'_>,
+        state: &dyn Snapshot,
         taken: &mut Vec<String>,
         next: impl Fn(&[String]) -> String,
     ) -> Result<String, Failure> {
         loop {
             let id = next(taken);
-            let is_free = self.reserve_id(ctx, &id)?;
+            // A recorded ticket whose folder is gone keeps its id: its history is under it.
+            let is_free = !is_id_recorded(state, self.level, &id)? && self.reserve_id(ctx, &id)?;
             // One that another worktree has counts as taken, so that every round proposes another.
             taken.push(id.clone());
             if is_free {
@@ -167,58 +215,41 @@ fn allocate_id(
     tx: &dyn Transaction,
     scope: &IdScope<'_>,
     request: &NewTicket,
-) -> Result<(NewTicketId, String), Failure> {
-    let parent = match &request.parent {
-        Some(words) => {
-            let (id, rest) = find_node(ctx, tx, words)?;
-            reject_extra_words(rest)?;
-            Some(require_ticket(ctx, load_node(tx, id)?)?)
-        }
-        None => None,
-    };
+    parent: Option<&Node>,
+) -> Result<String, Failure> {
     let level = scope.level;
-    let mut taken = list_taken_ids(ctx, tx, level)?;
-    let id = match &request.id {
-        Some(id) => {
-            // Exactly as the pattern formats it, because the id becomes part of the folder's name,
-            // and a scan recognises only that form.
-            let read = level
-                .alias
-                .parse_exact_alias(id, &level.numbers)
-                .ok_or_else(|| {
-                    Failure::invalid(format!(
-                        "`{id}` is not a ticket id; expected one such as 017a"
-                    ))
-                })?;
-            if taken.contains(&read.alias) {
-                return Err(Failure::conflict(format!(
-                    "there is a ticket `{}` already",
-                    read.alias
-                )));
-            }
-            if !scope.reserve_id(ctx, &read.alias)? {
-                return Err(Failure::conflict(format!(
-                    "the id `{}` is reserved in another worktree",
-                    read.alias
-                ))
-                .with_step("tl overlap   # what is open where"));
-            }
-            read.alias
-        }
+    let mut taken = list_folder_ids(ctx, level);
+    let Some(id) = &request.id else {
         // A child's id continues its parent's, so that a plain file listing shows the tree.
-        None => match &parent {
-            Some(parent) => scope.reserve_next(ctx, &mut taken, |taken| {
+        return match parent {
+            Some(parent) => scope.reserve_next(ctx, tx, &mut taken, |taken| {
                 next_child_id(id_of_alias(&parent.alias), taken)
-            })?,
-            None => scope.reserve_next(ctx, &mut taken, |taken| {
+            }),
+            None => scope.reserve_next(ctx, tx, &mut taken, |taken| {
                 choose_root_id(ctx.policy.ids, taken)
-            })?,
-        },
+            }),
+        };
     };
-    Ok((
-        NewTicketId { id, parent },
-        collapse_whitespace(&request.title),
-    ))
+    // Exactly as the pattern formats it, because the id becomes part of the folder's name, and a
+    // scan recognises only that form.
+    let read = level.alias.parse_exact_alias(id, &level.numbers);
+    let id = read.map(|read| read.alias).ok_or_else(|| {
+        Failure::invalid(format!(
+            "`{id}` is not a ticket id; expected one such as 017a"
+        ))
+    })?;
+    if taken.contains(&id) || is_id_recorded(tx, level, &id)? {
+        return Err(Failure::conflict(format!(
+            "there is a ticket `{id}` already"
+        )));
+    }
+    if !scope.reserve_id(ctx, &id)? {
+        return Err(
+            Failure::conflict(format!("the id `{id}` is reserved in another worktree"))
+                .with_step("tl overlap   # what is open where"),
+        );
+    }
+    Ok(id)
 }
 
 /// Splits a ticket: one child per title, listed in the parent's `children`.
@@ -236,11 +267,14 @@ pub fn split_ticket(
             .with_step("tl ticket split 017 \"First part\" \"Second part\""));
     }
     let asked = file_writes::hash_request(&("ticket split", node, titles));
-    with_observed_files(ctx, ScanScope::Everything, Some(asked), |planned, tx| {
-        let (id, rest) = find_node(ctx, &*tx, node)?;
+    with_recorded_node_files(ctx, node, Some(asked), |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
-        let mut taken = list_taken_ids(ctx, &*tx, level)?;
+        let mut taken = list_folder_ids(ctx, level);
+        let mut named = NamedPlans {
+            changed: vec![id],
+            ..NamedPlans::default()
+        };
         let scope = IdScope::new(profile, level, asked);
         let mut ids = Vec::new();
         for title in titles
@@ -250,10 +284,18 @@ pub fn split_ticket(
         {
             // The files exist only as planned writes, so that the scan for taken ids does not see
             // them; a reserved id is added to `taken`.
-            let id = scope.reserve_next(ctx, &mut taken, |taken| {
+            let id = scope.reserve_next(ctx, &*tx, &mut taken, |taken| {
                 next_child_id(id_of_alias(&parent.alias), taken)
             })?;
-            plan_ticket_file(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
+            let child = NewTicket::with_title(&title);
+            let path = plan_ticket_file(ctx, planned, &id, &title, Some(&parent), &child)?;
+            named.new.push(NewPlanFile {
+                profile,
+                level,
+                alias: id.clone(),
+                path,
+                parent: Some(parent.id),
+            });
             ids.push(id);
         }
         let file = parent.path.clone().unwrap_or_default();
@@ -281,7 +323,8 @@ pub fn split_ticket(
             )),
         )?;
         let summary = format!("split {} into {}", parent.alias, ids.join(", "));
-        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
+        let verb = (Verb::Ticket, summary);
+        let operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
         let children = ids
             .iter()
             .map(|id| load_ticket_view(ctx, &*tx, id, operation))
@@ -339,7 +382,12 @@ pub fn set_phase(
             false => format!(": {reason}"),
         };
         let summary = format!("{} is in phase {phase}{because}", node.alias);
-        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
+        let verb = (Verb::Ticket, summary);
+        let named = NamedPlans {
+            changed: vec![id],
+            ..NamedPlans::default()
+        };
+        let operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
         let mut view = load_ticket_view(ctx, &*tx, &node.alias, operation)?;
         let ticket = load_ticket(ctx, &*tx, load_node(&*tx, id)?, None)?;
         view.guide = announce_phase(ctx, tx, &ticket)?;
@@ -419,7 +467,12 @@ pub fn set_work_level(
             let text = front_matter::set_key(&text, key, judged.as_str());
             planned.put_file(&file, Some(&text))?;
         }
-        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, facts)?;
+        let named = NamedPlans {
+            changed: vec![id],
+            ..NamedPlans::default()
+        };
+        let verb = (Verb::Ticket, summary);
+        let operation = record_named_plans(ctx, tx, planned, &named, verb, facts)?;
         load_ticket_view(ctx, &*tx, &node.alias, operation)
     })
 }
@@ -589,38 +642,6 @@ fn require_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
 /// Collapses whitespace.
 fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Plans the file of a new ticket.
-fn plan_ticket_file(
-    ctx: &Context<'_>,
-    planned: &PlannedFiles<'_>,
-    id: &str,
-    title: &str,
-    parent: Option<&str>,
-    kind: &str,
-) -> Result<(), Failure> {
-    // The title becomes a folder name as well, which no later masking could reach.
-    let title = &ctx.mask_secrets(title, "title");
-    let (profile, level, pattern) = find_ticket_level(ctx)?;
-    let phase = profile
-        .work_phases
-        .first()
-        .map_or("", |phase| phase.name.as_str());
-    let now = ctx.clock.now();
-    let parent = parent
-        .map(|parent| format!("parent: '{parent}'\n"))
-        .unwrap_or_default();
-    let outline: String = level
-        .outline
-        .iter()
-        .map(|heading| format!("\n## {heading}\n"))
-        .collect();
-    let text = format!(
-        "---\nid: '{id}'\ntype: {kind}\nphase: {phase}\nstatus: ready\n{parent}created: {now}\n---\n\n# {title}\n{outline}"
-    );
-    let file = pattern.file_at("", &format!("{id}-{}", slugify_title(title)), id);
-    Ok(planned.create_file(&file, &text)?)
 }
 
 /// Reads a ticket's file.

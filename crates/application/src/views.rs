@@ -222,6 +222,14 @@ impl StatusCounts {
         }
     }
 
+    /// Adds the counts of other nodes.
+    pub(crate) fn add_counts(&mut self, other: &Self) {
+        self.draft += other.draft;
+        self.approved += other.approved;
+        self.requires_revalidation += other.requires_revalidation;
+        self.invalid += other.invalid;
+    }
+
     /// Counts one node less.
     pub(crate) fn remove_status(&mut self, status: Status) {
         let count = match status {

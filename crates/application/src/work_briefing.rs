@@ -8,24 +8,17 @@ use domain::work::uncommitted::Uncommitted;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::next_work::list_ready;
-use crate::observe::load_plan_tree;
+use crate::next_work::list_first_ready;
 use crate::plan_summary::PlanSummary;
 use crate::session_position::{SessionPosition, Ticket, load_position};
 use crate::uncommitted::count_uncommitted;
 use crate::where_am_i::render_status_line;
-use domain::tree::Tree;
 
-/// Maximum number of plans that are read to name the ready ones; with more, `tl next` does.
-const MAX_LOADED_PLANS: usize = 500;
-
-/// Returns the work's part of a briefing; `None` in a project without tickets. `tree` are the plans,
-/// if they are loaded.
+/// Returns the work's part of a briefing; `None` in a project without tickets.
 pub(crate) fn gather_work_briefing(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     summary: &PlanSummary,
-    tree: Option<&Tree>,
 ) -> Result<Option<WorkBriefing>, Failure> {
     if !ctx
         .profiles
@@ -37,7 +30,7 @@ pub(crate) fn gather_work_briefing(
     let place = load_position(ctx, state)?;
     let (uncommitted, _) = count_uncommitted(ctx, state);
     if place.stack.is_empty() && place.absent.is_none() {
-        return nowhere(ctx, state, summary, tree, uncommitted).map(Some);
+        return nowhere(ctx, state, summary, uncommitted).map(Some);
     }
     let ticket = place.ticket.as_ref();
     Ok(Some(WorkBriefing {
@@ -61,7 +54,6 @@ fn nowhere(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     summary: &PlanSummary,
-    tree: Option<&Tree>,
     uncommitted: Option<Uncommitted>,
 ) -> Result<WorkBriefing, Failure> {
     let levels: Vec<&str> = ctx
@@ -70,19 +62,7 @@ fn nowhere(
         .filter(|profile| !profile.work_phases.is_empty())
         .filter_map(|profile| Some(profile.levels.first()?.name.as_str()))
         .collect();
-    let loaded;
-    let tree = match tree {
-        Some(tree) => Some(tree),
-        None if summary.count_plans() <= MAX_LOADED_PLANS => {
-            loaded = load_plan_tree(state)?;
-            Some(&loaded)
-        }
-        None => None,
-    };
-    let ready = match tree {
-        Some(tree) => list_ready(ctx, state, tree)?.ready,
-        None => Vec::new(),
-    };
+    let ready = list_first_ready(ctx, state, summary)?;
     let open = |level: &&str| {
         let count = summary.count_of_level(level)?;
         Some(count.by_status.total() - count.completed)

@@ -455,7 +455,8 @@ fn fallback_reply(
             Some(TypedCommand::Approve { node }) => {
                 Some(("hierarchy", format!("approving {}", node.join(" "))))
             }
-            None => None,
+            // Not a decision: without the state, the agent reads the word and can ask.
+            Some(TypedCommand::AcceptTicket) | None => None,
         },
         _ => None,
     };

@@ -31,6 +31,7 @@ pub mod memory;
 mod named_enum;
 pub mod needs;
 pub mod next_step;
+pub mod next_work;
 pub mod node;
 pub mod node_reference;
 pub mod observation;

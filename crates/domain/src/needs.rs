@@ -3,7 +3,7 @@
 //! Entries that cannot be resolved or would close a cycle are reported as problems and left out, so
 //! that the graph is always acyclic.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::ids::NodeId;
 use crate::node::{Node, Progress, Status};
@@ -147,6 +147,16 @@ impl Needs {
         self.edges.entry(node.id).or_default().push(needed.id);
     }
 
+    /// Returns the nodes that need another one, and those that are needed.
+    #[must_use]
+    pub fn involved_nodes(&self) -> BTreeSet<NodeId> {
+        let edges = self.edges.iter();
+        edges
+            .flat_map(|(node, needed)| needed.iter().chain([node]))
+            .copied()
+            .collect()
+    }
+
     /// Returns the direct dependencies of a node.
     #[must_use]
     pub fn needs_of_node(&self, id: NodeId) -> &[NodeId] {
@@ -176,34 +186,61 @@ impl Needs {
 }
 
 /// Returns the nodes that are ready to work on, in tree order.
-///
-/// A node is ready if it is approved (or a draft for which `waits_for_approval` is false), neither
-/// complete nor blocked, has no open dependency, not even through its ancestors, and no open
-/// children: the work is then below it.
 #[must_use]
 pub fn find_ready_nodes<'t>(
     tree: &'t Tree,
     needs: &Needs,
     waits_for_approval: &dyn Fn(&Node) -> bool,
 ) -> Vec<&'t Node> {
-    let is_open = |node: &Node| node.progress != Progress::Complete;
-    let waits = |node: &Node| {
-        needs
-            .needs_of_node(node.id)
-            .iter()
-            .filter_map(|id| tree.get(*id))
-            .any(is_open)
+    let readiness = Readiness {
+        tree,
+        needs,
+        waits_for_approval,
     };
-    tree.all_preorder()
-        .into_iter()
-        .filter(|node| match node.status() {
+    let all = tree.all_preorder().into_iter();
+    all.filter(|node| readiness.is_ready(node)).collect()
+}
+
+/// The rule of readiness on a tree, or on the part of one that decides about a node: the node, its
+/// children, its ancestors, and what these need.
+#[derive(Clone, Copy)]
+pub struct Readiness<'r> {
+    pub tree: &'r Tree,
+    pub needs: &'r Needs,
+    pub waits_for_approval: &'r dyn Fn(&Node) -> bool,
+}
+
+impl Readiness<'_> {
+    /// Whether a node can be worked on now.
+    ///
+    /// It is approved (or a draft for which `waits_for_approval` is false), neither complete nor
+    /// blocked, has no open dependency, no open children (the work is then below it), and neither it
+    /// nor an ancestor is dropped or deferred.
+    #[must_use]
+    pub fn is_ready(&self, node: &Node) -> bool {
+        let may_begin = match node.status() {
             Status::Approved => true,
-            Status::Draft => !waits_for_approval(node),
+            Status::Draft => !(self.waits_for_approval)(node),
             Status::RequiresRevalidation | Status::Invalid => false,
-        })
-        .filter(|node| is_open(node) && node.progress != Progress::Blocked)
-        .filter(|node| !tree.children(node.id).any(is_open))
-        // A dependency of an act holds for all of its scenes.
-        .filter(|node| !waits(node) && !tree.ancestors(node).into_iter().any(waits))
-        .collect()
+        };
+        // A dependency of an act holds for all of its scenes, and so does dropping it.
+        let is_held_up = |node: &Node| node.disposition().is_some() || self.waits(node);
+        may_begin
+            && is_open(node)
+            && node.progress != Progress::Blocked
+            && !self.tree.children(node.id).any(is_open)
+            && !is_held_up(node)
+            && !self.tree.ancestors(node).into_iter().any(is_held_up)
+    }
+
+    fn waits(&self, node: &Node) -> bool {
+        let needed = self.needs.needs_of_node(node.id).iter();
+        needed.filter_map(|id| self.tree.get(*id)).any(is_open)
+    }
+}
+
+/// Whether work on a node is left: it is neither complete nor dropped.
+#[must_use]
+pub fn is_open(node: &Node) -> bool {
+    node.progress != Progress::Complete && !node.is_dropped()
 }

@@ -259,13 +259,13 @@ pub struct Description {
     pub work: Option<Box<WorkKeys>>,
 }
 
-/// Work metadata in a ticket's front matter: phase, progress, parent, work level.
+/// Work metadata in a ticket's front matter: phase, progress, parent, work level, triage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// The progress as spelled in the file: `ready`, `in-progress`, `done`.
+    /// The progress as spelled in the file: `ready`, `in-progress`, `done`, `cancelled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// The parent's alias, for levels whose files share one folder.
@@ -273,6 +273,17 @@ pub struct WorkKeys {
     pub parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_level: Option<String>,
+    /// As spelled in the file: `high`, `P1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// As spelled in the file: `2026-12-01`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Addresses of what belongs to it elsewhere: an issue, a discussion, a design.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
     /// Parse error in the front matter, with its line number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

@@ -26,6 +26,9 @@ pub struct AbsentNode {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     pub since: Timestamp,
+    /// The folder its files were moved to, if it was archived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
 }
 
 impl Recorded for AbsentNode {

@@ -86,6 +86,12 @@ pub struct Conversation {
     /// The guides of work phases it was given in full, with the digest of their text.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub guides: BTreeMap<String, Digest32>,
+    /// How often a gate was reported for the same cause, by the digest of the cause.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub fired_gates: BTreeMap<Digest32, u8>,
+    /// The title that was offered for a ticket of its first prompt; empty once it was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_ticket: Option<String>,
     /// Planning handed to subagents that have not started yet, in the order of the calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handed_over: Vec<PlanCommand>,
@@ -165,7 +171,20 @@ impl Conversation {
         // each compaction.
         self.given.clear();
         self.guides.clear();
+        self.fired_gates.clear();
         self.told = None;
+    }
+
+    /// Counts that a gate is reported, and returns whether the conversation has read it in full as
+    /// often as is useful.
+    pub fn count_fired_gate(&mut self, cause: &str) -> bool {
+        if self.fired_gates.len() >= MAX_FIRED_GATES {
+            self.fired_gates.clear();
+        }
+        let digest = Digest32::of_bytes(cause.as_bytes());
+        let count = self.fired_gates.entry(digest).or_default();
+        *count = count.saturating_add(1);
+        *count > MAX_FULL_OBJECTIONS
     }
 
     /// Whether a version of a plan is in the context of the main agent or of a subagent.
@@ -234,6 +253,10 @@ impl Conversation {
     }
 }
 
+/// Number of times that a gate is reported in full for the same cause.
+const MAX_FULL_OBJECTIONS: u8 = 2;
+/// Maximum number of causes that are remembered.
+const MAX_FIRED_GATES: usize = 32;
 /// Maximum number of overlaps remembered as told.
 const MAX_TOLD_OVERLAPS: usize = 64;
 

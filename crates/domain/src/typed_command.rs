@@ -13,6 +13,8 @@ pub enum TypedCommand {
     Plan { level: String, id: String },
     /// A person approves.
     Approve { node: Vec<String> },
+    /// A person takes the ticket that was offered for the first prompt.
+    AcceptTicket,
 }
 
 /// A command to plan a node.
@@ -62,6 +64,11 @@ pub fn find_plan_commands(text: &str) -> Vec<PlanCommand> {
 /// Parses a prompt; `None` if it is not a command that hooks act on.
 #[must_use]
 pub fn parse_typed_command(prompt: &str) -> Option<TypedCommand> {
+    // The one word that accepts an offer, with or without the slash.
+    let word = prompt.trim().trim_end_matches(['.', '!']).to_lowercase();
+    if matches!(word.as_str(), "ticket" | "/ticket") {
+        return Some(TypedCommand::AcceptTicket);
+    }
     // Only at the start of the prompt: a command quoted in a sentence is not an approval.
     let line = prompt.trim_start().strip_prefix('/')?.lines().next()?;
     let mut words = line.split_whitespace().map(str::to_owned);
@@ -130,6 +137,11 @@ mod tests {
             ("/throughline:plan-act act-1", plan("act", "act-1")),
             ("/approve-plan act 1", approve(&["act", "1"])),
             ("/approve-plan акт-1/глава-02", approve(&["акт-1/глава-02"])),
+            ("ticket", Some(TypedCommand::AcceptTicket)),
+            (" Ticket.\n", Some(TypedCommand::AcceptTicket)),
+            ("/ticket", Some(TypedCommand::AcceptTicket)),
+            ("/ticket 017", None),
+            ("ticket please", None),
             ("/approve-plan", None),
             ("/plan-story", None),
             ("/plan-chapter", None),

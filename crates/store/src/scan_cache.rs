@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -172,13 +173,41 @@ impl ScanCache {
             push_stamp(&mut bytes, index.as_ref());
             overwrite_at(file, &bytes, INDEX_OFFSET);
         }
+        let known_names = match stored.is_whole {
+            true => collect_names(&looks, &changed),
+            false => BTreeMap::new(),
+        };
         Some(ScanCacheCheck {
             mark: stored.header.mark,
             known: stored.header.paths,
             is_whole: stored.is_whole,
             changed,
+            known_names,
         })
     }
+}
+
+/// Returns the names that the cached paths have in the changed folders.
+fn collect_names(
+    looks: &[(&str, Option<FileStamp>)],
+    changed: &[String],
+) -> BTreeMap<String, BTreeSet<String>> {
+    let folders = changed.iter().filter(|path| path.ends_with('/'));
+    let names_in = |folder: &str| -> BTreeSet<String> {
+        // The root folder is recorded as `/`.
+        let prefix = if folder == "/" { "" } else { folder };
+        let below = looks
+            .iter()
+            .filter_map(|(path, _)| path.strip_prefix(prefix));
+        below
+            .filter_map(|rest| rest.split('/').next())
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    folders
+        .map(|folder| (folder.clone(), names_in(folder)))
+        .collect()
 }
 
 /// The parts of a cache file that a check reads.

@@ -8,7 +8,7 @@ use domain::ports::Snapshot;
 use domain::typed_command::{TypedCommand, parse_typed_command};
 
 use super::commit::{Decision, Gathered, try_decide_and_commit};
-use super::named_ticket::offer_named_ticket;
+use super::named_ticket::{accept_for_person, offer_named_ticket, offer_new_ticket};
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::tool_finished::shorten_repeated_news;
 use super::typed_decision::decide_for_person;
@@ -46,6 +46,9 @@ pub(super) fn handle_prompt(
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => {
             plan_for_person(ctx, level, id)?
         }
+        Some(TypedCommand::AcceptTicket) => accept_for_person(ctx, surroundings.person)?
+            .map(CommandAnswer::from)
+            .unwrap_or_default(),
         Some(TypedCommand::Plan { .. }) | None => CommandAnswer::default(),
     };
     let scopes = |_: &dyn Snapshot| Ok(vec![ScanScope::NextPart]);
@@ -150,7 +153,14 @@ fn decide_prompt(
         told.extend(news);
         told.extend(outcome.reply.context.take());
         told.extend(guide);
-        told.extend(offer_named_ticket(ctx, gathered.state, prompt)?);
+        let named = offer_named_ticket(ctx, gathered.state, prompt)?;
+        told.extend(match named {
+            // A subagent's prompt is a part of the main agent's work.
+            None if event.agent.is_none() => {
+                offer_new_ticket(ctx, gathered.state, conversation, prompt)?
+            }
+            named => named,
+        });
         if is_delivered && std::mem::take(&mut conversation.owed_a_briefing) {
             let (text, stored) = compose_briefing_on(ctx, gathered.state, None)?;
             told.push(text);

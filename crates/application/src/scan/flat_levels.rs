@@ -467,7 +467,7 @@ impl Scanner<'_, '_> {
     }
 
     /// Scans the files next to `path` whose items are nodes below `parent`.
-    fn scan_item_files(
+    pub(super) fn scan_item_files(
         &mut self,
         profile: &Profile,
         level: &Level,

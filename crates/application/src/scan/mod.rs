@@ -10,8 +10,10 @@ mod duplicates;
 mod earlier_scan;
 mod flat_levels;
 mod misplaced;
+mod named_plans;
 mod presence;
 mod scan_cache;
+mod scanner_start;
 mod seen_head;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -30,9 +32,9 @@ use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
 use crate::context::{Context, Notice};
 use crate::decisions::{DecisionChanges, find_decision_changes};
 use crate::failure::Failure;
-use crate::file_writes::unwritten_paths;
 
 pub(crate) use earlier_scan::{EarlierScan, FIRST_PLACEHOLDER_ID};
+pub(crate) use named_plans::{NamedPlans, NewPlanFile, scan_named_plans};
 pub(crate) use presence::{AbsentPlan, ReturnedPlan};
 pub(crate) use seen_head::{last_seen_branch, save_seen_head, was_checked_out};
 
@@ -173,31 +175,11 @@ fn run_scan(
     next_node: NodeId,
     inspect: InspectText<'_>,
 ) -> Result<(ScanResult, bool), Failure> {
-    let mut surveyor = Scanner {
-        ctx,
-        files: ctx.files,
-        state,
-        children: HashMap::new(),
-        stamps: Vec::new(),
-        trust_stamps: scope != ScanScope::EverythingAnew,
-        first_node: next_node.0,
-        next_node: next_node.0,
-        max_new_nodes: match scope {
-            ScanScope::Slice => MAX_SLICE_NODES,
-            _ => u32::MAX,
-        },
-        survey: ScanResult::default(),
-        met: Vec::new(),
-        passed_by: Vec::new(),
-        is_uncertain: false,
-        looked_at: Vec::new(),
-        unwritten: unwritten_paths(state)?,
-        renamed: HashMap::new(),
-        replaced: HashSet::new(),
-        item_files: HashSet::new(),
-        still_missing: Vec::new(),
-        inspect,
-    };
+    let mut surveyor = Scanner::new(ctx, state, next_node, inspect)?;
+    surveyor.trust_stamps = scope != ScanScope::EverythingAnew;
+    if scope == ScanScope::Slice {
+        surveyor.max_new_nodes = MAX_SLICE_NODES;
+    }
     let mut is_whole = scope.is_whole();
     match scope {
         ScanScope::Lineage(id) | ScanScope::Family(id) => {

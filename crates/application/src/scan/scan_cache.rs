@@ -14,6 +14,8 @@ use crate::failure::Failure;
 
 /// Maximum number of touched nodes compared one by one; with more, everything is scanned.
 const MAX_TOUCHED_NODES: usize = 16;
+/// Files per additional node that may be compared one by one.
+const FILES_PER_TOUCHED_NODE: usize = 256;
 /// Number of operations that are always replayed; more are allowed the more files there are,
 /// because each costs a fraction of checking a file.
 const BASE_OPERATION_LIMIT: usize = 32;
@@ -59,6 +61,7 @@ impl Scanner<'_, '_> {
             known,
             is_whole,
             changed,
+            known_names,
         }) = self.files.check_scan_cache(extent, MAX_TOUCHED_NODES)
         else {
             return Ok(None);
@@ -92,7 +95,7 @@ impl Scanner<'_, '_> {
                     .flat_map(domain::operation::Operation::touched_nodes),
             );
         }
-        if touched.len() > MAX_TOUCHED_NODES {
+        if touched.len() > MAX_TOUCHED_NODES.max(known / FILES_PER_TOUCHED_NODE) {
             return Ok(None);
         }
         for id in touched {
@@ -103,14 +106,35 @@ impl Scanner<'_, '_> {
                 Some(_) => self.scan_lineage(id, false)?,
             }
         }
-        let holds =
-            self.survey.is_unchanged() && changed.iter().all(|path| self.looked_at.contains(path));
+        let is_explained = |path: &String| match known_names.get(path) {
+            Some(known) => self.has_only_compared_entries(path, known),
+            None => self.looked_at.contains(path),
+        };
+        let holds = self.survey.is_unchanged() && changed.iter().all(is_explained);
         // Moves the cache forward, so that the next scan does not replay the same operations. Only
         // after many, because each update writes a file.
         if holds && changed.is_empty() && since > BASE_OPERATION_LIMIT {
             self.files.save_scan_cache(&self.cache_key(head)?);
         }
         Ok(holds.then_some(is_whole))
+    }
+
+    /// Whether a folder has lost no entry, and every new one is of a plan that was just compared: of
+    /// a ticket that an operation since then created.
+    fn has_only_compared_entries(&self, folder: &str, known: &BTreeSet<String>) -> bool {
+        let entries = self.files.list_folder(folder.trim_end_matches('/'));
+        let (mut old, mut new) = (0, Vec::new());
+        for entry in entries {
+            match known.contains(&entry.name) {
+                true => old += 1,
+                false => new.push(format!("{folder}{}/", entry.name)),
+            }
+        }
+        old == known.len()
+            && new.iter().all(|entry| {
+                let mut compared = self.looked_at.iter();
+                compared.any(|path| path.starts_with(entry.as_str()))
+            })
     }
 
     /// Returns the cache key: everything but the files that a scan at `head` depends on.

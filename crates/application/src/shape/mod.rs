@@ -32,6 +32,7 @@ use serde::Serialize;
 use self::attached::AttachedChanges;
 use self::resolve::ResolvedChange;
 use self::shape_files::ShapeFiles;
+pub(crate) use self::shape_files::list_files_below;
 use crate::claim_node::{carry_renamed_claims, find_holder};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;

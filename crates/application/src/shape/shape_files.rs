@@ -214,7 +214,7 @@ impl ShapeFiles {
 }
 
 /// Lists the files in a folder and below it.
-fn list_files_below(
+pub(crate) fn list_files_below(
     ctx: &Context<'_>,
     folder: &str,
     files: &mut Vec<String>,

@@ -133,7 +133,7 @@ fn releasing_what_is_not_claimed_is_refused() {
 fn claimed_work_is_not_offered_to_other_sessions() {
     let world = World::with_tickets();
     let ready = |ctx: &Context<'_>| -> Vec<String> {
-        let found = list_next_work(ctx).unwrap().ready;
+        let found = list_next_work(ctx, usize::MAX).unwrap().ready;
         found.into_iter().map(|node| node.path).collect()
     };
     assert_eq!(ready(&world.agent("two")), ["017/017a"]);

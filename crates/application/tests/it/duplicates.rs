@@ -277,6 +277,7 @@ fn new_ids_are_above_those_of_other_branches() {
             id: None,
             parent: parent.map(words),
             kind: "task".to_owned(),
+            ..NewTicket::with_title("")
         };
         create_ticket(&ctx, &request).unwrap().id
     };

@@ -266,6 +266,7 @@ fn a_new_ticket_is_one_operation_that_the_scan_agrees_with() {
         id: None,
         parent: None,
         kind: "task".to_owned(),
+        ..NewTicket::with_title("")
     };
     let made = create_ticket(&world.ctx(), &request).unwrap();
     assert_eq!(made.id, "018");
@@ -290,6 +291,7 @@ fn undoing_a_new_ticket_takes_its_file_away() {
         id: None,
         parent: None,
         kind: "task".to_owned(),
+        ..NewTicket::with_title("")
     };
     let made = create_ticket(&world.ctx(), &request).unwrap();
     let undone =
@@ -425,6 +427,7 @@ fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
         id: None,
         parent: None,
         kind: "task".to_owned(),
+        ..NewTicket::with_title("")
     };
     let made = create_ticket(&world.ctx(), &request).unwrap();
     world.files.edit(

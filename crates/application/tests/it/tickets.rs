@@ -23,6 +23,7 @@ fn new_ticket(
         id: id.map(str::to_owned),
         parent: parent.map(words),
         kind: "task".to_owned(),
+        ..NewTicket::with_title("")
     };
     create_ticket(&world.ctx(), &request)
 }

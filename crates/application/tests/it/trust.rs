@@ -295,6 +295,7 @@ fn secrets_in_titles_reach_neither_file_nor_folder() {
         id: None,
         parent: None,
         kind: "task".to_owned(),
+        ..NewTicket::with_title("")
     };
     create_ticket(&world.ctx(), &request).unwrap();
     for path in world.files.paths() {

@@ -60,7 +60,7 @@ fn a_claim_excludes_sessions_of_other_worktrees_and_names_its_place() {
             "`017/017a` is claimed by one (/here, branch branch-of-here)",
         );
     }
-    let ready = |ctx: &Context<'_>| list_next_work(ctx).unwrap().ready.len();
+    let ready = |ctx: &Context<'_>| list_next_work(ctx, usize::MAX).unwrap().ready.len();
     assert_eq!(
         (
             ready(&worktrees.there("two")),
@@ -184,6 +184,7 @@ fn new_tickets_of_two_worktrees_get_different_ids() {
         id: id.map(str::to_owned),
         parent: None,
         kind: "task".to_owned(),
+        ..NewTicket::with_title("")
     };
     let first = create_ticket(&worktrees.here("one"), &new("First", None)).unwrap();
     let second = create_ticket(&worktrees.there("two"), &new("Second", None)).unwrap();

@@ -5,6 +5,7 @@ use application::next_work::list_next_work;
 use application::project_status::{Attention, ProjectStatus, load_project_status};
 use application::views::StatusCounts;
 use application::where_am_i::where_am_i;
+use domain::next_work::NextKind;
 use domain::node::Status;
 use domain::text::count_with_noun;
 use serde::Serialize;
@@ -67,10 +68,14 @@ pub(crate) fn print_overview(app: &App) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Done)
 }
 
+/// Number of items among which the first ready node is looked for.
+const OVERVIEW_ITEMS: usize = 20;
+
 fn load_overview(app: &App) -> Result<Overview, Failure> {
     let project = app.find_project()?;
     let (mut status, ready, place) = project.run(app.ui, &|ctx| {
-        let ready = list_next_work(ctx)?.ready.into_iter().next();
+        let ready = list_next_work(ctx, OVERVIEW_ITEMS)?.ready.into_iter();
+        let ready = ready.into_iter().find(|item| item.kind == NextKind::Node);
         Ok((load_project_status(ctx)?, ready, where_am_i(ctx)?))
     })?;
     let commands = choose_commands(&status, ready.map(|ready| ready.path));

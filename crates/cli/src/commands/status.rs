@@ -79,7 +79,12 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
     if view.nodes == 0 {
         // A project with a trail alone has no plan files to create.
         if view.trail.is_none() || view.profiles.len() > 1 {
-            ui.print_line("No plans yet. Start with:  tl plan");
+            ui.print_line(match view.profiles.iter().any(|name| name == "tickets") {
+                true => {
+                    "No tickets yet. Start with:  tl ticket new \"what is wanted\", or on a branch for it:  tl ticket from-branch"
+                }
+                false => "No plans yet. Start with:  tl plan",
+            });
         }
         return;
     }

@@ -1,10 +1,19 @@
-//! `tl ticket`: creates and splits tickets, sets their phase and level.
+//! `tl ticket`: creates, lists, splits and archives tickets, sets their phase and level.
+
+use std::path::{Path, PathBuf};
 
 use application::Failure;
+use application::archive_tickets::{ArchiveRequest, archive_tickets};
+use application::list_tickets::{TicketFilter, TicketLine, list_tickets};
+use application::ticket_sources::{BranchOutcome, accept_offered_ticket, create_from_branch};
 use application::tickets::{
     NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
 };
 use clap::{Args, Subcommand};
+use domain::node::Progress;
+use domain::text::count_with_noun;
+use domain::work::issue_file::{ImportedIssue, parse_issue};
+use domain::work::triage::Priority;
 use domain::work::work_level::WorkLevel;
 
 use super::scenario::ScenarioArgs;
@@ -12,14 +21,17 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled, title_suffix};
 use crate::wiring::App;
 
-/// Tickets: create, split, set the phase or the work level
+/// Tickets: create, list, split, archive, set the phase or the work level
 ///
 /// The files are yours: in an existing one only the changed key is written, every other byte is
 /// kept.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl ticket new \"Continuous quality monitoring\"
-  tl ticket new \"LOC tracking\" --parent 017
+  tl ticket new \"LOC tracking\" --parent 017 --priority high
+  tl ticket new --from issue.md
+  tl ticket from-branch
+  tl ticket list
   tl ticket split 017 \"LOC tracking\" \"Phase gates\"
   tl ticket phase 017a implement
   tl ticket level 017a feature --reason \"touches the whole engine\"")]
@@ -31,9 +43,23 @@ pub(crate) struct TicketArgs {
 #[derive(Debug, Subcommand)]
 enum TicketCommand {
     /// Create a ticket with its directory and file
+    ///
+    /// Without a title: the one that was offered for the first prompt of this session.
     New {
         /// Title
-        title: String,
+        title: Option<String>,
+        /// Take title, text, labels and links from an issue file (Markdown or JSON)
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
+        /// `priority` in the front matter: urgent, high, normal or low
+        #[arg(long)]
+        priority: Option<String>,
+        /// `due` in the front matter, as 2026-12-01
+        #[arg(long, value_name = "DAY")]
+        due: Option<String>,
+        /// A label; can be repeated
+        #[arg(long = "label", value_name = "LABEL")]
+        labels: Vec<String>,
         /// Id [default: the next free one]
         #[arg(long)]
         id: Option<String>,
@@ -43,6 +69,29 @@ enum TicketCommand {
         /// `type` in the front matter
         #[arg(long = "type", default_value = "task")]
         kind: String,
+    },
+    /// Create the ticket that the checked-out branch describes
+    FromBranch,
+    /// List the open tickets with phase, cycle, holder and priority
+    List {
+        /// Also complete and cancelled ones
+        #[arg(long)]
+        all: bool,
+        /// Only those with this label
+        #[arg(long)]
+        label: Option<String>,
+        /// Only those in this phase
+        #[arg(long)]
+        phase: Option<String>,
+    },
+    /// Move finished tickets to the archive folder; their history is kept
+    Archive {
+        /// The tickets, each with those below it
+        #[arg(value_name = "TICKET", required_unless_present = "done")]
+        tickets: Vec<String>,
+        /// Every ticket that is finished with everything below it
+        #[arg(long, conflicts_with = "tickets")]
+        done: bool,
     },
     /// Split a ticket into child tickets
     Split {
@@ -80,19 +129,57 @@ impl TicketArgs {
         match &self.what {
             TicketCommand::Scenario(scenario) => return scenario.run(app),
             TicketCommand::New {
+                title: None,
+                from: None,
+                ..
+            } => {
+                print_ticket(app, &app.run(accept_offered_ticket)?);
+            }
+            TicketCommand::New {
                 title,
+                from,
                 id,
                 parent,
                 kind,
+                priority,
+                due,
+                labels,
             } => {
+                let issue = from
+                    .as_deref()
+                    .map(read_issue)
+                    .transpose()?
+                    .unwrap_or_default();
                 let request = NewTicket {
-                    title: title.clone(),
                     id: id.clone(),
                     // A node is named by one or two words elsewhere; ticket ids are always one.
                     parent: parent.clone().map(|parent| vec![parent]),
                     kind: kind.clone(),
+                    body: Some(issue.body).filter(|body| !body.is_empty()),
+                    priority: priority.clone().or(issue.priority),
+                    due: due.clone().or(issue.due),
+                    labels: issue.labels.into_iter().chain(labels.clone()).collect(),
+                    links: issue.links,
+                    ..NewTicket::with_title(title.as_deref().unwrap_or(&issue.title))
                 };
+                check_triage(&request)?;
                 print_ticket(app, &app.run(|ctx| create_ticket(ctx, &request))?);
+            }
+            TicketCommand::FromBranch => create_of_branch(app)?,
+            TicketCommand::List { all, label, phase } => {
+                let filter = TicketFilter {
+                    all: *all,
+                    label: label.clone(),
+                    phase: phase.clone(),
+                };
+                print_list(app, &app.run(|ctx| list_tickets(ctx, &filter))?);
+            }
+            TicketCommand::Archive { tickets, done } => {
+                let request = match done {
+                    true => ArchiveRequest::AllFinished,
+                    false => ArchiveRequest::Named(tickets.clone()),
+                };
+                archive(app, &request)?;
             }
             TicketCommand::Split { ticket, titles } => {
                 let outcome =
@@ -139,6 +226,128 @@ impl TicketArgs {
             }
         }
         Ok(ExitCode::Done)
+    }
+}
+
+/// Reads an issue file. It may lie anywhere: only its text is taken.
+fn read_issue(file: &Path) -> Result<ImportedIssue, Failure> {
+    let name = file.display();
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::invalid(format!("`{name}` cannot be read: {error}")))?;
+    parse_issue(&text).ok_or_else(|| {
+        Failure::invalid(format!("`{name}` has no title"))
+            .with_step(format!("tl ticket new \"what is wanted\" --from {name}"))
+    })
+}
+
+/// Refuses words that nothing understands: in the file they would be ignored without a word.
+fn check_triage(request: &NewTicket) -> Result<(), Failure> {
+    if let Some(word) = request.priority.as_ref()
+        && Priority::from_word(word).is_none()
+    {
+        let known = Priority::ALL.map(Priority::as_str).join(", ");
+        let what = format!("`{word}` is not a priority: expected one of {known}");
+        return Err(Failure::invalid(what));
+    }
+    let keys = domain::node::WorkKeys {
+        due: request.due.clone(),
+        ..domain::node::WorkKeys::default()
+    };
+    match (&request.due, keys.due_day()) {
+        (Some(day), None) => Err(Failure::invalid(format!(
+            "`{day}` is not a day: expected one such as 2026-12-01"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn create_of_branch(app: &App) -> Result<(), Failure> {
+    let outcome = app.run(create_from_branch)?;
+    let id = match &outcome {
+        BranchOutcome::Created(ticket) => {
+            print_ticket(app, ticket);
+            ticket.id.clone()
+        }
+        BranchOutcome::Existing { id, title } => {
+            if !app.ui.try_print_json(&outcome) {
+                app.ui
+                    .print_line(format_args!("{}  {title}", styled(BOLD, id)));
+                app.ui
+                    .print_message("there is an open ticket for this branch");
+            }
+            id.clone()
+        }
+    };
+    app.ui.print_message(format!("next: tl focus enter {id}"));
+    Ok(())
+}
+
+fn archive(app: &App, request: &ArchiveRequest) -> Result<(), Failure> {
+    let outcome = app.run(|ctx| archive_tickets(ctx, request))?;
+    if app.ui.try_print_json(&outcome) {
+        return Ok(());
+    }
+    for path in &outcome.archived {
+        app.ui
+            .print_line(format_args!("{} is archived", styled(BOLD, path)));
+    }
+    match outcome.archived.len() {
+        0 => app
+            .ui
+            .print_message("no ticket is finished; see tl ticket list"),
+        _ => app.ui.print_message(format!(
+            "{} moved; commit them with the rest",
+            count_with_noun(outcome.moved_files.len(), "file", "files")
+        )),
+    }
+    Ok(())
+}
+
+fn print_list(app: &App, tickets: &[TicketLine]) {
+    if app.ui.try_print_json(&tickets) {
+        return;
+    }
+    for ticket in tickets {
+        let title = title_suffix(ticket.title.as_deref());
+        let phase = ticket.phase.as_deref().unwrap_or("no phase");
+        let mut about = vec![match (ticket.disposition, ticket.progress) {
+            (Some(disposition), _) => disposition.as_str().to_owned(),
+            (None, Progress::Complete) => "complete".to_owned(),
+            (None, _) => phase.to_owned(),
+        }];
+        if ticket.scenarios > 0 {
+            let cycle = ticket
+                .cycle
+                .map(|cycle| format!("{cycle} "))
+                .unwrap_or_default();
+            about.push(format!(
+                "{cycle}{}/{}",
+                ticket.completed_scenarios, ticket.scenarios
+            ));
+        }
+        if ticket.priority != Priority::Normal {
+            about.push(ticket.priority.as_str().to_owned());
+        }
+        about.extend(ticket.due.iter().map(|day| format!("due {day}")));
+        about.extend(ticket.labels.iter().map(|label| format!("#{label}")));
+        about.extend(
+            ticket
+                .holder
+                .iter()
+                .map(|holder| format!("held by {holder}")),
+        );
+        let is_held = ticket.holder.is_some();
+        let sessions = ticket.sessions.iter().filter(|_| !is_held);
+        about.extend(sessions.map(|session| format!("{session} is at it")));
+        app.ui.print_line(format_args!(
+            "{}{title}  {}",
+            styled(BOLD, &ticket.path),
+            styled(DIM, format!("[{}]", about.join(" · ")))
+        ));
+    }
+    if tickets.is_empty() {
+        app.ui
+            .print_message("no open ticket; next: tl ticket new \"what is wanted\"");
     }
 }
 

@@ -216,7 +216,7 @@ fn the_other_views() {
                 "status_counts",
             ],
         ),
-        (&["next"], &["problems", "ready"]),
+        (&["next"], &["problems", "ready", "total"]),
         (&["plan"], &["entries"]),
         (
             &["plan", "act", "2"],

@@ -3,6 +3,7 @@
 //! One module per command, and one per matter that concerns several commands.
 
 mod adopt;
+mod adoption;
 mod approve;
 mod backup;
 mod bad_input;

@@ -13,6 +13,7 @@ fn ready(project: &Project) -> Vec<String> {
         .as_array()
         .expect("a list")
         .iter()
+        .filter(|one| one["kind"] == "node")
         .map(|one| text(one, "path").to_owned())
         .collect()
 }
@@ -29,7 +30,7 @@ fn nothing_planned_is_nothing_ready() {
     );
     assert_eq!(
         project.json(&["next"]),
-        json!({"ready": [], "problems": []})
+        json!({"ready": [], "total": 0, "problems": []})
     );
 }
 
@@ -42,11 +43,18 @@ fn what_is_ready_says_what_to_do() {
         Vec::<String>::new(),
         "a draft is not ready"
     );
+    let waiting = &project.json(&["next"])["ready"][0];
+    assert_eq!(
+        (text(waiting, "kind"), text(waiting, "path")),
+        ("decision", "act-1"),
+        "but it waits for a decision"
+    );
     project.ok(&["approve", "act-1"]);
     let view = project.json(&["next"]);
     assert_eq!(
         view["ready"],
-        json!([{"entity_id": "act-1", "entity_type": "act", "path": "act-1", "title": "Act 1", "progress": "pending",
+        json!([{"kind": "node", "entity_id": "act-1", "entity_type": "act", "path": "act-1", "title": "Act 1",
+                "progress": "pending", "reason": "ready: nothing it needs is open",
                 "action": "tl plan chapter chapter-01 --under act-1"}])
     );
     let action: Vec<&str> = text(&view["ready"][0], "action")

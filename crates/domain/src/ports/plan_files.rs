@@ -3,6 +3,8 @@
 //! Every path is relative to the project. An implementation never leaves the project: not through
 //! `..`, not through an absolute path, and not through a symlink in any part of the path.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Stat data that tells cheaply whether a file may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
@@ -96,6 +98,8 @@ pub struct ScanCacheCheck {
     pub is_whole: bool,
     /// Changed paths; folders end with a slash.
     pub changed: Vec<String>,
+    /// The names in the changed folders as the cache has them, if all paths were compared.
+    pub known_names: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Reads and writes plan files.

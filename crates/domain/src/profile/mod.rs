@@ -230,6 +230,10 @@ impl Level {
             parent: front_matter::raw_value(text, "parent"),
             work_level: front_matter::raw_value(text, "work_level")
                 .or_else(|| front_matter::raw_value(text, "workLevel")),
+            priority: front_matter::raw_value(text, "priority"),
+            due: front_matter::raw_value(text, "due"),
+            labels: front.get_list("labels"),
+            links: front.get_list("links"),
             problem: front.problem.map(|problem| problem.to_string()),
         }));
         // Keys are stored as written. `describe_plan` masked what it found, but not these.

@@ -354,10 +354,14 @@ pub(crate) fn mask_description(description: &mut Description, masked: &mut Secre
             &mut work.status,
             &mut work.parent,
             &mut work.work_level,
+            &mut work.priority,
+            &mut work.due,
             &mut work.problem,
         ];
         keys.into_iter()
             .flatten()
+            .chain(&mut work.labels)
+            .chain(&mut work.links)
             .for_each(|text| mask_string(text, masked));
     }
 }

@@ -1,4 +1,4 @@
-//! Work on nodes: focus, claims, TDD cycles, uncommitted lines, work levels and evidence.
+//! Work on nodes: focus, claims, TDD cycles, uncommitted lines, work levels, triage and evidence.
 
 pub mod claim;
 pub mod completion;
@@ -7,11 +7,14 @@ pub mod file_moves;
 pub mod focus;
 pub mod guides;
 pub mod history;
+pub mod issue_file;
 pub mod overlap;
 pub mod phase_order;
 pub mod scenarios;
 pub mod tdd;
 pub mod test_report;
 pub mod test_runner;
+pub mod ticket_title;
+pub mod triage;
 pub mod uncommitted;
 pub mod work_level;

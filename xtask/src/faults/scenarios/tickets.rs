@@ -45,6 +45,21 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "tl ticket new Tracking --parent 017",
         ),
         s(
+            "ticket-from-branch",
+            &["ticket-from-branch"],
+            &TICKETS,
+            "git switch -q -c feature/discount-codes",
+            "tl ticket from-branch",
+        ),
+        s(
+            "ticket-archive",
+            &["ticket-archive"],
+            &TICKETS,
+            "tl progress 045 complete",
+            "tl ticket archive 045",
+        ),
+        s("next-claim", &["next"], &TICKETS, "", "tl next --claim"),
+        s(
             "ticket-split",
             &["ticket-split"],
             &TICKETS,

@@ -33,12 +33,9 @@ pub(super) fn run(
     ctx: &Context<'_>,
     Arguments { limit }: Arguments,
 ) -> Result<LimitedWork, Failure> {
-    let mut work = list_next_work(ctx)?;
     // Clamped although the schema has bounds: not every client validates arguments.
-    let limit = limit.clamp(1, 100);
-    // The use case returns all of it; a model gets a part, and the number of the rest.
-    let more = work.ready.len().saturating_sub(limit);
-    work.ready.truncate(limit);
+    let work = list_next_work(ctx, limit.clamp(1, 100))?;
+    let more = work.total.saturating_sub(work.ready.len());
     let next_steps = match work.ready.is_empty() {
         true => steps_without_work(ctx)?,
         false => Vec::new(),

@@ -23,11 +23,10 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketView,
     create_ticket(
         ctx,
         &NewTicket {
-            title: arguments.title,
             // The id is allocated in the write transaction: two agents cannot get the same one.
-            id: None,
             parent: arguments.parent.as_deref().map(node_words),
             kind: arguments.kind.unwrap_or_else(|| "task".to_owned()),
+            ..NewTicket::with_title(&arguments.title)
         },
     )
 }

@@ -1,0 +1,95 @@
+//! Tickets made of what is there already: the branch, the first prompt of a session.
+
+use domain::node::Progress;
+use domain::ports::Snapshot;
+use domain::work::ticket_title::describe_branch;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::observe_plans;
+use crate::session_position::has_work_phases;
+use crate::session_state::{load_session_state, store_session_state};
+use crate::tickets::{NewTicket, TicketView, create_ticket, find_ticket_level};
+
+/// Outcome of [`create_from_branch`].
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum BranchOutcome {
+    Created(TicketView),
+    /// There is an open ticket with this title.
+    Existing {
+        id: String,
+        title: String,
+    },
+}
+
+/// Creates the ticket that the checked-out branch describes, unless there is one.
+///
+/// # Errors
+/// Without a branch, or on one whose name describes no task.
+pub fn create_from_branch(ctx: &Context<'_>) -> Result<BranchOutcome, Failure> {
+    find_ticket_level(ctx)?;
+    let own_title = "tl ticket new \"what is wanted\"";
+    let Some(branch) = ctx.git.current_branch() else {
+        return Err(Failure::refused("no branch is checked out").with_step(own_title));
+    };
+    let Some(described) = describe_branch(&branch) else {
+        let what = format!("the name of the branch `{branch}` describes no task");
+        return Err(Failure::refused(what)
+            .with_step("git switch -c feature/what-is-wanted")
+            .with_step(own_title));
+    };
+    let (state, tree) = observe_plans(ctx)?;
+    let same = tree.nodes().find(|node| {
+        let title = node.description.title.as_deref().unwrap_or_default();
+        has_work_phases(ctx, node)
+            && node.progress != Progress::Complete
+            && title.to_lowercase() == described.title.to_lowercase()
+    });
+    if let Some(node) = same {
+        return Ok(BranchOutcome::Existing {
+            id: node.alias.clone(),
+            title: described.title,
+        });
+    }
+    drop(state);
+    let request = NewTicket {
+        kind: described.kind.to_owned(),
+        links: described.issue.into_iter().collect(),
+        branch: Some(branch),
+        ..NewTicket::with_title(&described.title)
+    };
+    create_ticket(ctx, &request).map(BranchOutcome::Created)
+}
+
+/// Returns the title that was offered to this session for its first prompt.
+pub(crate) fn load_offered_title(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Option<String>, Failure> {
+    let session = load_session_state(state, &ctx.session)?;
+    Ok(session
+        .conversation
+        .offered_ticket
+        .filter(|title| !title.is_empty()))
+}
+
+/// Creates the ticket that was offered to this session for its first prompt.
+///
+/// # Errors
+/// When nothing was offered.
+pub fn accept_offered_ticket(ctx: &Context<'_>) -> Result<TicketView, Failure> {
+    let title = load_offered_title(ctx, &*ctx.store.begin_read()?)?.ok_or_else(|| {
+        Failure::invalid("a ticket needs a title: no prompt of this session offered one")
+            .with_step("tl ticket new \"what is wanted\"")
+    })?;
+    let ticket = create_ticket(ctx, &NewTicket::with_title(&title))?;
+    let mut tx = ctx.store.begin_write()?;
+    let mut session = load_session_state(&*tx, &ctx.session)?;
+    // Empty, not `None`: it was offered, and is not offered again.
+    session.conversation.offered_ticket = Some(String::new());
+    store_session_state(ctx, &mut *tx, &session)?;
+    tx.commit()?;
+    Ok(ticket)
+}

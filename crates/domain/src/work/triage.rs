@@ -1,0 +1,171 @@
+//! Triage of tickets as their front matter states it: priority, due date, and whether a ticket is
+//! dropped or deferred.
+//!
+//! Ticket files come from other tools and are written by hand, so the vocabulary is wide. An unknown
+//! word means nothing: the ticket is then of normal priority and open.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::named_enum::named_enum;
+use crate::node::{Node, WorkKeys};
+use crate::time::Timestamp;
+
+named_enum! {
+    /// How urgent a ticket is, the most urgent first.
+    #[derive(
+        Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum Priority {
+        Urgent = "urgent",
+        High = "high",
+        #[default]
+        Normal = "normal",
+        Low = "low",
+    }
+}
+
+impl Priority {
+    /// Parses a priority: a word (`high`, `critical`) or a number, 0 or `P0` being the most urgent.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match normalise(word).as_str() {
+            "0" | "p0" | "urgent" | "critical" | "blocker" | "highest" | "immediate" => {
+                Self::Urgent
+            }
+            "1" | "p1" | "high" | "major" => Self::High,
+            "2" | "p2" | "normal" | "medium" | "moderate" | "default" => Self::Normal,
+            "3" | "4" | "p3" | "p4" | "low" | "minor" | "lowest" | "trivial" => Self::Low,
+            _ => return None,
+        })
+    }
+}
+
+named_enum! {
+    /// Why an open ticket is not to be worked on now.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Disposition {
+        /// It will not be done: `cancelled`, `wontfix`. It holds up nothing.
+        Dropped = "dropped",
+        /// Not now: `deferred`, `later`. It stays open, and what needs it waits.
+        Deferred = "deferred",
+    }
+}
+
+impl Disposition {
+    /// Parses the `status` of a ticket file.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match normalise(word).as_str() {
+            "cancelled" | "canceled" | "dropped" | "abandoned" | "wontfix" | "wont-fix"
+            | "won't-fix" | "wont-do" | "won't-do" | "rejected" | "obsolete" => Self::Dropped,
+            "deferred" | "postponed" | "later" | "icebox" | "someday" => Self::Deferred,
+            _ => return None,
+        })
+    }
+}
+
+fn normalise(word: &str) -> String {
+    word.trim().to_lowercase().replace(['_', ' '], "-")
+}
+
+impl WorkKeys {
+    /// Returns the priority stated in the file.
+    #[must_use]
+    pub fn stated_priority(&self) -> Priority {
+        let word = self.priority.as_deref();
+        word.and_then(Priority::from_word).unwrap_or_default()
+    }
+
+    /// Returns the day the work is due, as `YYYY-MM-DD`.
+    #[must_use]
+    pub fn due_day(&self) -> Option<&str> {
+        let day = self.due.as_deref()?.get(..10)?;
+        day.parse::<jiff::civil::Date>().ok().map(|_| day)
+    }
+}
+
+impl Node {
+    /// Returns whether the node is dropped or deferred.
+    #[must_use]
+    pub fn disposition(&self) -> Option<Disposition> {
+        Disposition::from_word(self.description.work.as_ref()?.status.as_deref()?)
+    }
+
+    /// Whether the node will not be done.
+    #[must_use]
+    pub fn is_dropped(&self) -> bool {
+        self.disposition() == Some(Disposition::Dropped)
+    }
+
+    /// Returns the stated priority; nodes without one are of normal priority.
+    #[must_use]
+    pub fn priority(&self) -> Priority {
+        let work = self.description.work.as_ref();
+        work.map(|work| work.stated_priority()).unwrap_or_default()
+    }
+
+    /// Returns the day the node is due, as `YYYY-MM-DD`.
+    #[must_use]
+    pub fn due_day(&self) -> Option<&str> {
+        self.description.work.as_ref()?.due_day()
+    }
+}
+
+/// Whether a day (`YYYY-MM-DD`) is over.
+#[must_use]
+pub fn is_overdue(day: &str, now: Timestamp) -> bool {
+    let today = now.local_minute();
+    let today = format!("{:04}-{:02}-{:02}", today.year, today.month, today.day);
+    *day < *today
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disposition, Priority, is_overdue};
+    use crate::node::WorkKeys;
+    use crate::time::Timestamp;
+
+    #[test]
+    fn priorities_of_other_tools_are_understood() {
+        for (word, expected) in [
+            ("high", Some(Priority::High)),
+            ("P0", Some(Priority::Urgent)),
+            ("Critical", Some(Priority::Urgent)),
+            ("2", Some(Priority::Normal)),
+            ("p4", Some(Priority::Low)),
+            ("soonish", None),
+        ] {
+            assert_eq!(Priority::from_word(word), expected, "{word}");
+        }
+        assert!(Priority::Urgent < Priority::High && Priority::Normal < Priority::Low);
+    }
+
+    #[test]
+    fn dropped_and_deferred_are_told_from_open() {
+        for (word, expected) in [
+            ("cancelled", Some(Disposition::Dropped)),
+            ("Won't fix", Some(Disposition::Dropped)),
+            ("wontfix", Some(Disposition::Dropped)),
+            ("deferred", Some(Disposition::Deferred)),
+            ("ready", None),
+            ("done", None),
+        ] {
+            assert_eq!(Disposition::from_word(word), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_due_day_is_a_date_and_may_have_a_time() {
+        let due = |text: &str| WorkKeys {
+            due: Some(text.to_owned()),
+            ..WorkKeys::default()
+        };
+        assert_eq!(due("2026-12-01").due_day(), Some("2026-12-01"));
+        assert_eq!(due("2026-12-01T09:00Z").due_day(), Some("2026-12-01"));
+        assert_eq!(due("2026-13-01").due_day(), None);
+        assert_eq!(due("soon").due_day(), None);
+        let now = Timestamp::from_millis(1_796_000_000_000);
+        assert!(is_overdue("2026-01-01", now) && !is_overdue("2030-01-01", now));
+    }
+}
