@@ -29,6 +29,7 @@ mod session_position;
 mod session_state;
 mod status_cascade;
 mod ticket_file;
+mod ticket_files;
 mod ticket_ids;
 mod transitions;
 mod uncommitted;

@@ -123,7 +123,7 @@ pub(crate) fn recount_after_call(
 
 /// Whether the lines of a file count: not those of plans, tickets, our own files, or generated
 /// ones.
-fn is_counted(ctx: &Context<'_>, path: &str) -> bool {
+pub(crate) fn is_counted(ctx: &Context<'_>, path: &str) -> bool {
     !is_exempt(ctx.profiles, path) && !is_excluded(path, &ctx.policy.gates.loc_exclude)
 }
 

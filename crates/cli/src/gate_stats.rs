@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use application::history::list_recorded_history;
 use application::open_gates::BlockedStep;
 use application::{Context, Failure};
+use domain::gates::{LedgerStep, count_incidents};
 use domain::operation::Verb;
 use domain::time::Timestamp;
 use web::{GateReport, HookLedger, HostLatency};
@@ -60,7 +61,21 @@ pub(crate) fn compute_gate_report(ctx: &Context<'_>, root: &Path) -> Result<Gate
     let mut seen = HashSet::new();
     // Blocks that were not followed by an allowed call yet, by session, gate and plan.
     let mut open: HashSet<(String, String, Option<String>)> = HashSet::new();
-    for line in LedgerFile::in_project(root).read_lines() {
+    let lines = LedgerFile::in_project(root).read_lines();
+    let steps = lines.iter().map(|line| LedgerStep {
+        session: &line.session,
+        blocked_by: line
+            .gate
+            .as_deref()
+            .filter(|_| line.outcome == HookOutcome::Block),
+        did: line.did.as_deref(),
+    });
+    for (gate, counted) in count_incidents(steps) {
+        let counts = report.gates.entry(gate.to_owned()).or_default();
+        counts.incidents = counted.incidents;
+        counts.followed = counted.followed;
+    }
+    for line in lines {
         // Some hosts fire twice for one call; it counts once.
         if line.call.is_some()
             && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone()))

@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use domain::host_event::{Host, HostEvent};
+use domain::host_event::{Happening, Host, HostEvent, ToolKind};
 use domain::ports::Clock;
 use domain::text::{clean_line, count_with_noun};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,9 @@ pub(crate) struct HookLedgerEntry<'e> {
     call: Option<&'e str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'static str>,
+    /// What a finished call did, as far as gates wait for it: `commit`, `read`, `tl ticket`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    did: Option<String>,
     micros: u64,
     #[serde(skip)]
     start: Instant,
@@ -66,6 +69,7 @@ impl<'e> HookLedgerEntry<'e> {
             turn: event.turn.as_deref(),
             call: call.and_then(|call| call.id.as_deref()),
             tool: call.map(|call| call.kind.as_str()),
+            did: describe_finished_call(event),
             ..Self::without_event(event.host, event.happening.as_str(), start)
         }
     }
@@ -80,6 +84,7 @@ impl<'e> HookLedgerEntry<'e> {
             turn: None,
             call: None,
             tool: None,
+            did: None,
             micros: 0,
             start,
             outcome: HookOutcome::Pass,
@@ -87,6 +92,31 @@ impl<'e> HookLedgerEntry<'e> {
             plan: None,
             fault: None,
         }
+    }
+}
+
+/// Names what a finished call did, if a gate may have waited for it.
+fn describe_finished_call(event: &HostEvent) -> Option<String> {
+    let Happening::ToolFinished {
+        call,
+        failed: false,
+    } = &event.happening
+    else {
+        return None;
+    };
+    if call.kind == ToolKind::Read {
+        return Some("read".to_owned());
+    }
+    let command = call.command.as_deref()?;
+    // Most commands are neither, and need not be parsed for this.
+    if !command.contains("commit") && !command.contains("tl ") {
+        return None;
+    }
+    let line = call.shell_line()?;
+    let own = line.own_calls().into_iter().flatten().next();
+    match own {
+        Some(word) => Some(format!("tl {word}")),
+        None => line.may_commit().then(|| "commit".to_owned()),
     }
 }
 
@@ -101,6 +131,8 @@ pub(crate) struct HookLedgerLine {
     pub(crate) session: String,
     #[serde(default)]
     pub(crate) call: Option<String>,
+    #[serde(default)]
+    pub(crate) did: Option<String>,
     #[serde(default)]
     pub(crate) micros: u64,
     pub(crate) outcome: HookOutcome,

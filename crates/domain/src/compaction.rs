@@ -87,6 +87,8 @@ pub struct ReportInputs {
     /// Completed work, listed so that it is not started again.
     pub finished: Vec<String>,
     pub files: Vec<String>,
+    /// The report that an agent left.
+    pub given_report: Option<String>,
 }
 
 /// Renders the report of what the next compaction has to preserve, by rules.
@@ -133,6 +135,11 @@ pub fn render_report(material: &ReportInputs) -> String {
             .map(|file| clean_line(file))
             .collect();
         lines.push(format!("- files: {}", files.join(", ")));
+    }
+    // The agent's own words last: they are the longest, and a host may cut the end.
+    if let Some(report) = &material.given_report {
+        lines.push("- the report of the last compaction:".to_owned());
+        lines.extend(report.lines().map(|line| format!("  {}", clean_line(line))));
     }
     // Named so that the model does not offer finished work again, without how it was done: that is
     // what makes summaries long.

@@ -234,8 +234,8 @@ setting_table! {
         /// been given.
         context: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_CONTEXT"], rule refuse_looser;
 
-        /// What happens when work has outgrown its level: a third file in a task, more than five
-        /// scenarios in one ticket.
+        /// What happens when work has outgrown its level: a third file in a patch, a sixth in a task,
+        /// more than five scenarios in one ticket.
         scope: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_SCOPE"], rule refuse_looser;
 
         /// What happens when an agent writes a node that another session has claimed.

@@ -91,6 +91,10 @@ pub struct Session {
     /// Report of what the next compaction has to preserve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_compaction_report: Option<String>,
+    /// The report that an agent or a model wrote; it is part of every briefing and compaction until
+    /// the trajectory ends or another one is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_report: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<Rating>,
 }
@@ -124,11 +128,12 @@ impl Session {
             compaction_count: 0,
             last_compaction: None,
             next_compaction_report: None,
+            given_report: None,
             ratings: Vec::new(),
         }
     }
 
-    /// Creates the session that resumes this one: same position, same report.
+    /// Creates the session that resumes this one: same position, same reports.
     #[must_use]
     pub fn resumed_by(&self, stamp: Stamp, who: &SessionOwner<'_>, now: Timestamp) -> Self {
         // The log is not copied: it belongs to the old session and is found through `from`.
@@ -136,6 +141,7 @@ impl Session {
             cursor: self.cursor,
             from: Some(self.stamp),
             next_compaction_report: self.next_compaction_report.clone(),
+            given_report: self.given_report.clone(),
             compaction_count: self.compaction_count,
             ..Self::begin_session(stamp, who, self.mode, self.trajectory, now)
         }

@@ -57,6 +57,10 @@ pub struct GateCounts {
     pub overrides: usize,
     /// Blocks after which the session's next step was allowed.
     pub catches: usize,
+    /// Blocks of a gate with a wanted action, where further ones until then count as the same.
+    pub incidents: usize,
+    /// Incidents that ended with the wanted action: a commit, a read, a command.
+    pub followed: usize,
 }
 
 /// Hook latency of one host.

@@ -1,6 +1,7 @@
 //! Records the work of a finished tool call: authorship, commits, uncommitted lines.
 
 use domain::host_event::{ToolCall, ToolKind};
+use domain::ids::NodeId;
 use domain::ports::{HeadMove, HeadMoveKind, Transaction};
 use domain::session_state::WorkState;
 
@@ -9,17 +10,26 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
 use crate::session_position::head_commit;
+use crate::ticket_files::remember_ticket_files;
 use crate::uncommitted::{count_session_lines, load_authors, recount_after_call, save_authors};
 
-/// Updates the work state after a call: authorship, commits, uncommitted lines. Returns messages
-/// for the agent.
+/// What follows from the work of a finished call.
+pub(super) struct FinishedWork {
+    /// Messages for the agent.
+    pub(super) messages: Vec<String>,
+    /// Whether the call committed something.
+    pub(super) has_committed: bool,
+}
+
+/// Updates the work state after a call of a session at `ticket` that changed `files`: authorship,
+/// commits, uncommitted lines.
 pub(super) fn record_finished_work(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     work: &mut WorkState,
     call: &ToolCall,
-    files: &[String],
-) -> Result<Vec<String>, Failure> {
+    (ticket, files): (Option<NodeId>, &[String]),
+) -> Result<FinishedWork, Failure> {
     claim_node::record_heartbeat(ctx, tx)?;
     let head = head_commit(ctx);
     let known_authors = load_authors(ctx, &*tx);
@@ -34,6 +44,7 @@ pub(super) fn record_finished_work(
         _ => None,
     }
     .unwrap_or_default();
+    let mut has_committed = false;
     // Only a call that may have committed gets the credit: HEAD may have moved through another
     // session in the same working copy.
     if may_have_committed(call) {
@@ -45,6 +56,7 @@ pub(super) fn record_finished_work(
             .filter(|one| one.kind.commits_work() || is_rebased(one))
         {
             authors.record_commit(&ctx.session, &one.to);
+            has_committed |= one.kind.commits_work();
         }
     }
     // Saved before the cycles are derived: whose commits they are decides whose cycle they belong to.
@@ -55,10 +67,13 @@ pub(super) fn record_finished_work(
     let mut messages = Vec::new();
     if work.followed != head {
         // A reset or a checkout commits nothing, so the uncommitted lines are no commit's.
-        let has_committed = moves.last().is_some_and(|last| last.kind.commits_work());
-        let committed = lines_before.filter(|_| has_committed).unwrap_or_default();
+        let ends_in_commit = moves.last().is_some_and(|last| last.kind.commits_work());
+        let committed = lines_before.filter(|_| ends_in_commit).unwrap_or_default();
         messages = follow_commits(ctx, tx, committed)?;
         work.followed.clone_from(&head);
+    }
+    if let Some(ticket) = ticket {
+        remember_ticket_files(ctx, tx, ticket, files)?;
     }
     recount_after_call(ctx, work, head, call, files);
     if !files.is_empty()
@@ -74,7 +89,10 @@ pub(super) fn record_finished_work(
             ));
         }
     }
-    Ok(messages)
+    Ok(FinishedWork {
+        messages,
+        has_committed,
+    })
 }
 
 /// Returns whether a call may have committed something itself.

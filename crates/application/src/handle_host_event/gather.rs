@@ -25,6 +25,7 @@ use super::work_facts::{WorkFacts, gather_work};
 use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_position::find_session_ticket;
 use crate::sessions::{own_session, session_before};
 
 /// Maximum size of a session file that is hashed.
@@ -302,13 +303,14 @@ fn frozen_files<'f>(
     Ok(frozen)
 }
 
-/// Whether strict governance waits for an intent: neither this session nor an active earlier one of
-/// its host has declared one.
+/// Whether strict governance waits for an intent: this session is at no ticket, and neither it nor an
+/// active earlier one of its host has declared one.
 fn lacks_intent(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<bool, Failure> {
     if ctx.policy.governance != Governance::Strict || !trail::has_trail_profile(ctx.profiles) {
         return Ok(false);
     }
-    let is_declared = own_session(ctx, state)?.is_some()
+    let is_declared = find_session_ticket(ctx, state)?.is_some()
+        || own_session(ctx, state)?.is_some()
         || session_before(ctx, state)?.is_some_and(|session| session.is_active());
     Ok(!is_declared)
 }

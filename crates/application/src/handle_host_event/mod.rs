@@ -85,9 +85,14 @@ impl EventOutcome {
 
     /// Returns the outcome of a blocked step.
     fn from_block(verdict: GateVerdict) -> Self {
+        Self::from_known_block(verdict, &|_| false)
+    }
+
+    /// Like [`Self::from_block`], with gates that the conversation knows in one line.
+    fn from_known_block(verdict: GateVerdict, is_known: &dyn Fn(&FiredGate) -> bool) -> Self {
         Self {
             reply: Reply {
-                block: Some(gates::render_objections(&verdict.blocks)),
+                block: Some(gates::render_known_objections(&verdict.blocks, is_known)),
                 context: gates::render_handovers(&verdict.handovers),
                 ..Reply::default()
             },

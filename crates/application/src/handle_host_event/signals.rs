@@ -1,10 +1,12 @@
-//! Hook side of the trail: counts a session's tool calls, and reports each signal once.
+//! Counts a session's tool calls, and reports each signal once.
 //!
-//! Only in projects that keep a trail. Calls of subagents are not counted: signals are about the
+//! In a project with a trail every call is counted; elsewhere those that are recorded anyway, so that
+//! a call that only reads costs no write. Calls of subagents are not counted: signals are about the
 //! main line of work.
 
 use domain::detection::{CountedCall, Signal, classify_tool_call};
-use domain::host_event::{HostEvent, ToolCall};
+use domain::host_event::{HostEvent, ToolCall, ToolKind};
+use domain::node::Node;
 use domain::policy::Governance;
 use domain::ports::Snapshot;
 use domain::session_state::SessionState;
@@ -15,25 +17,34 @@ use super::gather::{resolve_session_file, session_file_digest};
 use super::overlaps::changed_files;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::sessions::{detect_signals, load_current_trail};
+use crate::sessions::{detect_signals, load_current_trail, load_ticket_intent};
 
-/// Counts a finished call, and returns the signals that are new.
+/// Counts a finished call of a session at `ticket`, and returns the signals that are new.
 pub(super) fn count_call(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     event: &HostEvent,
     call: &ToolCall,
     failed: bool,
-    surroundings: &EventContext<'_>,
+    (surroundings, ticket): (&EventContext<'_>, Option<&Node>),
     session: &mut SessionState,
 ) -> Result<Option<String>, Failure> {
-    let trail = load_current_trail(ctx, state)?;
+    let trail = match trail::has_trail_profile(ctx.profiles) {
+        true => load_current_trail(ctx, state)?,
+        false => None,
+    };
+    let intent = ticket.map(|node| node.description.title.as_deref().unwrap_or(&node.alias));
     let changed = changed_files(surroundings);
     session.counters.count_call(
         &CountedCall {
             what: classify_tool_call(call),
             failed,
-            says: call.says.as_deref(),
+            // What a subagent is asked to do says nothing about how this session fares.
+            says: call
+                .says
+                .as_deref()
+                .filter(|_| call.kind != ToolKind::Agent),
+            command: call.command.as_deref(),
             files: changed
                 .iter()
                 .map(String::as_str)
@@ -41,9 +52,10 @@ pub(super) fn count_call(
                 // drift.
                 .filter(|file| !file.starts_with(".throughline/"))
                 .collect(),
-            action_declared: trail
-                .as_ref()
-                .is_some_and(|trail| trail.has_declared_action()),
+            action_declared: intent.is_some()
+                || trail
+                    .as_ref()
+                    .is_some_and(|trail| trail.has_declared_action()),
             at: ctx.clock.now(),
             call: call.id.as_deref(),
         },
@@ -59,7 +71,7 @@ pub(super) fn count_call(
             session.conversation.read_files.insert(file, digest);
         }
     }
-    let found = detect_signals(ctx, trail.as_ref(), &session.counters);
+    let found = detect_signals(ctx, trail.as_ref(), intent, &session.counters);
     Ok(match ctx.policy.governance {
         // Counted all the same: `tl trail drift` shows them on request.
         Governance::Permissive => None,
@@ -91,7 +103,8 @@ pub(super) fn mark_signals_reported(
 ) -> Result<(), Failure> {
     if trail::has_trail_profile(ctx.profiles) {
         let trail = load_current_trail(ctx, state)?;
-        let found = detect_signals(ctx, trail.as_ref(), &session.counters);
+        let intent = load_ticket_intent(ctx, state)?;
+        let found = detect_signals(ctx, trail.as_ref(), intent.as_deref(), &session.counters);
         session.counters.take_unreported(&found);
     }
     Ok(())

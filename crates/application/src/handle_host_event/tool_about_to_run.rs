@@ -1,6 +1,6 @@
 //! Evaluates the gates before a tool runs: may it change the plans and files it names?
 
-use domain::gates;
+use domain::gates::{self, FiredGate};
 use domain::host_event::{HostEvent, ToolCall};
 use domain::ids::NodeId;
 use domain::node::Node;
@@ -64,8 +64,16 @@ fn decide_step(
         outputs,
     } = evaluate_step(ctx, gathered.state, gathered.session, step)?;
     if !verdict.blocks.is_empty() {
+        // An agent that tries again has read why, and pays for every word once more.
+        let causes: Vec<String> = verdict.blocks.iter().map(FiredGate::cause_key).collect();
+        let known: Vec<String> = causes
+            .into_iter()
+            .filter(|cause| session.conversation.count_fired_gate(cause))
+            .collect();
         return Ok(Decision {
-            outcome: EventOutcome::from_block(verdict),
+            outcome: EventOutcome::from_known_block(verdict, &|fired| {
+                known.contains(&fired.cause_key())
+            }),
             session,
             may_be_lost: true,
             ..Decision::default()

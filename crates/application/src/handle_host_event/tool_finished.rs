@@ -23,6 +23,7 @@ use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
 use crate::observe::{observe_then_read, observe_within, observe_within_from};
 use crate::scan::{EarlierScan, FIRST_PLACEHOLDER_ID, ScanScope, scan_plan_files};
+use crate::session_position::find_session_ticket;
 use crate::session_state::{load_event_state, store_session_state};
 use crate::work_guides::give_due_guide;
 use crate::working_copy::is_state_shared;
@@ -121,7 +122,7 @@ impl FinishedCall<'_> {
         finished.commit_call(ctx, tx, &before, session, &mut messages)
     }
 
-    /// Whether the project keeps a trail, which counts the calls of the main agent.
+    /// Whether the call is recorded to be counted: in a project with a trail, for the main agent.
     fn is_counted(&self, ctx: &Context<'_>) -> bool {
         trail::has_trail_profile(ctx.profiles) && self.event.agent.is_none()
     }
@@ -302,18 +303,20 @@ impl FinishedCall<'_> {
         let (call, surroundings) = (self.call, self.surroundings);
         record_missed_authors(ctx, &mut *tx, surroundings.missed)?;
         let mut told = std::mem::take(&mut messages.plans);
+        let ticket = find_session_ticket(ctx, &*tx)?;
         if self.writes_prose(ctx) {
             told.extend(record_written_prose(ctx, &mut *tx, self.event, call)?);
         }
         if self.is_work(ctx) {
             let work = &mut session.work;
-            told.extend(record_finished_work(
-                ctx,
-                &mut *tx,
-                work,
-                call,
-                surroundings.files,
-            )?);
+            let changed = (ticket.as_ref().map(|node| node.id), surroundings.files);
+            let finished = record_finished_work(ctx, &mut *tx, work, call, changed)?;
+            told.extend(finished.messages);
+            if finished.has_committed {
+                // A commit is a checkpoint: what is counted is counted from here.
+                let (signals, now) = (&ctx.policy.signals, ctx.clock.now());
+                session.counters.start_section(None, signals, now);
+            }
         }
         // What a subagent is given, the main agent does not see.
         if self.is_work(ctx) && self.event.agent.is_none() {
@@ -323,14 +326,14 @@ impl FinishedCall<'_> {
             told.extend(give_due_guide(ctx, &*tx, &mut session, writes_ticket)?);
         }
         told.extend(messages.briefing.take());
-        if self.is_counted(ctx) {
+        if self.event.agent.is_none() {
             told.extend(signals::count_call(
                 ctx,
                 &*tx,
                 self.event,
                 call,
                 self.failed,
-                surroundings,
+                (surroundings, ticket.as_ref()),
                 &mut session,
             )?);
         }

@@ -12,6 +12,7 @@ use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::session_position::{SessionPosition, Ticket, head_commit, load_position};
+use crate::ticket_files::count_ticket_files;
 use crate::uncommitted::{count_uncommitted, has_committed_since, load_uncommitted};
 use crate::work_guides;
 
@@ -129,9 +130,15 @@ fn load_outgrown_limit(
     edited_files: usize,
 ) -> Result<Option<Outgrown>, Failure> {
     let assessment = ticket.load_assessment(state)?;
+    // Also what earlier commits and sessions touched; read only where it can matter.
+    let is_limited = assessment.level.max_files().is_some();
+    let files = match is_limited && assessment.accepted_scenarios.is_none() {
+        true => edited_files.max(count_ticket_files(state, ticket.node.id)?),
+        false => edited_files,
+    };
     Ok(find_outgrown_limit(
         &assessment,
-        edited_files,
+        files,
         ticket.scenarios.len(),
         ticket.children.len(),
     ))

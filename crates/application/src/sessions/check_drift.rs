@@ -5,7 +5,7 @@ use domain::session::Rating;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::trail_state::{detect_signals, load_current_trail, require_trail};
+use super::trail_state::{detect_signals, load_current_trail, load_ticket_intent, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::session_state::load_session_state;
@@ -41,7 +41,8 @@ pub fn check_drift(ctx: &Context<'_>) -> Result<DriftView, Failure> {
     let state = ctx.store.begin_read()?;
     let trail = load_current_trail(ctx, &*state)?;
     let counters = load_session_state(&*state, &ctx.session)?.counters;
-    let signals = detect_signals(ctx, trail.as_ref(), &counters);
+    let intent = load_ticket_intent(ctx, &*state)?;
+    let signals = detect_signals(ctx, trail.as_ref(), intent.as_deref(), &counters);
     Ok(DriftView {
         drift_score: counters.drift_score(&signals),
         turn_count: counters.turn_count,

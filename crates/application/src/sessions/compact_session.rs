@@ -29,6 +29,8 @@ pub struct CompactRequest {
     /// The turning points as a model summarised them; otherwise they are chosen by rule. The rest
     /// of the report is always generated, so that no model can lose the position of the work.
     pub turning_points: Option<Vec<String>>,
+    /// Whether the session goes on after its report was stored.
+    pub keep_open: bool,
 }
 
 /// The compacted session and its report.
@@ -69,15 +71,16 @@ pub fn compact_session(
     let planned = PlannedFiles::new(ctx, None);
     let (mut change, trail) =
         open_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
-    let report = match request
-        .report
-        .as_deref()
-        .map(str::trim)
+    let given = request.report.as_deref().map(str::trim);
+    // Cut, not refused: an agent that compacts is short of context and cannot rewrite its report.
+    let given: Option<String> = given
         .filter(|report| !report.is_empty())
-    {
-        // Cut, not refused: an agent that compacts is short of context and cannot rewrite its
-        // report.
-        Some(given) => given.chars().take(MAX_REPORT_CHARS).collect(),
+        .map(|report| report.chars().take(MAX_REPORT_CHARS).collect());
+    if given.is_some() {
+        change.session.given_report.clone_from(&given);
+    }
+    let report = match given {
+        Some(given) => given,
         None => {
             let mut material = super::compaction_material(
                 &*tx,
@@ -91,7 +94,9 @@ pub fn compact_session(
         }
     };
     record_round(ctx, &mut change, &report);
-    change.session.status = SessionStatus::Archived;
+    if !request.keep_open {
+        change.session.status = SessionStatus::Archived;
+    }
     let summary = format!("compact session {}", change.session.stamp);
     let (session, _) = change.record_operation(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
     planned.commit_and_write(ctx, tx)?;

@@ -38,7 +38,7 @@ pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
         let Some(trail) = load_trail(&*state, session, true)? else {
             continue;
         };
-        let noticed = detect_signals(ctx, Some(&trail), &counters);
+        let noticed = detect_signals(ctx, Some(&trail), None, &counters);
         found.extend(
             noticed
                 .into_iter()

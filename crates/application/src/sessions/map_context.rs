@@ -1,11 +1,12 @@
 //! Maps a tactic or an action: adds it to the trail or updates its progress, and moves the cursor.
 
-use domain::node::Progress;
+use domain::node::{Node, Progress};
 use domain::operation::Verb;
 use domain::session::LogEntryKind;
 use domain::stamp;
 use domain::trail::{
-    MapRefused, TrailLevel, cursor_after, find_parent_node, node_text, validate_trail_line,
+    MapRefused, TrailLevel, cursor_after, find_left_nodes, find_parent_node, node_text,
+    validate_trail_line,
 };
 
 use super::declare_intent::{PlaceOutcome, describe_place};
@@ -48,6 +49,19 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
         // The newest first: an older one with the same text may be complete.
         .rev()
         .find(|node| node_text(node) == text);
+    let begun = known.map(|node| node.id);
+    let left: Vec<Node> = match request.status {
+        // Something that is already over replaces nothing.
+        Progress::Complete => Vec::new(),
+        _ => find_left_nodes(request.level, &trail.path, begun)
+            .into_iter()
+            .cloned()
+            .collect(),
+    };
+    // Without a line in the log: what was begun instead has one.
+    for node in &left {
+        change.set_progress(node, Progress::Complete);
+    }
     let node = match known {
         Some(node) => {
             change.set_progress(node, request.status);

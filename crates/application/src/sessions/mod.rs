@@ -32,4 +32,6 @@ pub(crate) use session_files::render_session;
 pub(crate) use trail_briefing::{
     compaction_material, gather_trail_briefing, log_with_earlier, trail_places,
 };
-pub(crate) use trail_state::{detect_signals, load_current_trail, own_session, session_before};
+pub(crate) use trail_state::{
+    detect_signals, load_current_trail, load_ticket_intent, own_session, session_before,
+};

@@ -2,16 +2,19 @@
 
 use domain::fact::Fact;
 use domain::memory::Mem;
+use domain::node::Node;
 use domain::operation::Verb;
+use domain::ports::Transaction;
 use domain::record::{self, ChangeRecords};
 use domain::session::LogEntryKind;
+use domain::stamp::{Stamp, stamp_in_name};
 use domain::time::Timestamp;
 use domain::trail::{BranchSummary, plan_branch_pruning};
 use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session_change::open_session;
+use super::session_change::{open_session, used_stamp_key};
 use super::trail_state::require_trail;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -68,6 +71,7 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
         outcome.summaries.extend(lines.iter().cloned());
     }
     for node in pruned.removed.iter().filter_map(|id| tree.get(*id)) {
+        remember_used_stamp(ctx, &mut *tx, node)?;
         // The node's own summary became part of its branch's line.
         let summary = record::read_record::<BranchSummary>(&*tx, &node.alias)?;
         change
@@ -99,11 +103,23 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     Ok(outcome)
 }
 
-/// Returns the facts that delete notes older than `notes_kept_days`.
-fn expired_notes(
+/// Keeps the stamp of a node that is removed in the minute it was given.
+fn remember_used_stamp(
     ctx: &Context<'_>,
-    tx: &dyn domain::ports::Transaction,
-) -> Result<Vec<Fact>, Failure> {
+    tx: &mut dyn Transaction,
+    node: &Node,
+) -> Result<(), Failure> {
+    let now = Stamp::from_timestamp(ctx.clock.now());
+    let given = stamp_in_name(&node.alias);
+    if given.is_some_and(|given| given.minute_digits() == now.minute_digits()) {
+        let at = ctx.clock.now();
+        tx.save_note(&used_stamp_key(&node.alias), Some("pruned"), at)?;
+    }
+    Ok(())
+}
+
+/// Returns the facts that delete notes older than `notes_kept_days`.
+fn expired_notes(ctx: &Context<'_>, tx: &dyn Transaction) -> Result<Vec<Fact>, Failure> {
     let days = i64::from(ctx.policy.notes_kept_days);
     // Zero means: keep forever.
     if days == 0 {

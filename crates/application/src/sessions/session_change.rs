@@ -104,8 +104,11 @@ impl SessionChange {
     ) -> Result<Stamp, Failure> {
         let is_free = |stamp: &Stamp| -> Result<bool, Failure> {
             let alias = level.node_alias(stamp);
-            // Nodes of this change are not in the store yet and have to be checked separately.
-            Ok(!self.added.contains(&alias) && tx.nodes_by_alias(&alias)?.is_empty())
+            // Nodes of this change are not in the store yet and have to be checked separately. One
+            // that was pruned left its note: logs and commits name it.
+            Ok(!self.added.contains(&alias)
+                && tx.nodes_by_alias(&alias)?.is_empty()
+                && tx.load_note(&used_stamp_key(&alias))?.is_none())
         };
         // Several nodes are added within a minute; the suffix of the stamp keeps them apart.
         let mut taken = Vec::new();
@@ -193,6 +196,12 @@ impl SessionChange {
         let id = planned.record_operation(tx, operation)?;
         Ok((self.session, id))
     }
+}
+
+/// Returns the key of the note that keeps the stamp of a removed node from being given again. A note
+/// is enough: a stamp is only ever given within its minute.
+pub(crate) fn used_stamp_key(alias: &str) -> String {
+    format!("trail/used-stamp/{alias}")
 }
 
 /// Returns the name and host of the acting session.

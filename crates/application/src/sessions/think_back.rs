@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::scan_hierarchy::scan_hierarchy;
-use super::trail_state::{detect_signals, load_current_trail, require_trail};
+use super::trail_state::{detect_signals, load_current_trail, load_ticket_intent, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::session_state::load_session_state;
@@ -44,7 +44,8 @@ pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
     let state = ctx.store.begin_read()?;
     let trail = load_current_trail(ctx, &*state)?;
     let counters = load_session_state(&*state, &ctx.session)?.counters;
-    let signals = detect_signals(ctx, trail.as_ref(), &counters);
+    let intent = load_ticket_intent(ctx, &*state)?;
+    let signals = detect_signals(ctx, trail.as_ref(), intent.as_deref(), &counters);
     // The same data as the briefing, so that both never contradict each other.
     let briefing = super::gather_trail_briefing(ctx, &*state)?;
     let log = match &trail {

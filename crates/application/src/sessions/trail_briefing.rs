@@ -12,7 +12,7 @@ use domain::search::{MatchMode, SearchQuery};
 use domain::session::{LogEntry, Session};
 use domain::trail::{node_text, render_limited_tree};
 
-use super::trail_state::{Trail, detect_signals, load_current_trail, load_log};
+use super::trail_state::{Trail, detect_signals, load_current_trail, load_log, load_ticket_intent};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::session_state::load_session_state;
@@ -31,18 +31,23 @@ pub(crate) fn gather_trail_briefing(
 ) -> Result<TrailBriefing, Failure> {
     let trail = load_current_trail(ctx, state)?;
     let own = load_session_state(state, &ctx.session)?.counters;
+    let intent = load_ticket_intent(ctx, state)?;
     let told = match ctx.policy.governance {
         // Permissive sessions are counted but never interrupted.
         Governance::Permissive => Vec::new(),
-        Governance::Assisted | Governance::Strict => detect_signals(ctx, trail.as_ref(), &own),
+        Governance::Assisted | Governance::Strict => {
+            detect_signals(ctx, trail.as_ref(), intent.as_deref(), &own)
+        }
     };
     let strict = ctx.policy.governance == Governance::Strict;
+    let has_ticket = intent.is_some();
     let anchors = newest_anchors(state)?;
     let Some(trail) = trail else {
         return Ok(TrailBriefing {
             anchors,
             signals: told,
             strict,
+            has_ticket,
             ..TrailBriefing::default()
         });
     };
@@ -71,7 +76,9 @@ pub(crate) fn gather_trail_briefing(
         anchors,
         notes: relevant_notes(state, &trail)?,
         signals: told,
+        report: trail.session.given_report.clone(),
         strict,
+        has_ticket,
     })
 }
 
@@ -98,6 +105,7 @@ pub(crate) fn compaction_material(
             .collect(),
         finished: finished.map(|node| node_text(node).to_owned()).collect(),
         files: counters.files_touched.iter().cloned().collect(),
+        given_report: trail.session.given_report.clone(),
     })
 }
 

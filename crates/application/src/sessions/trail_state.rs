@@ -14,6 +14,7 @@ use domain::tree::Tree;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_position::find_session_ticket;
 
 /// The part of a trail that matters for a session: the path to the cursor, and the children of each
 /// node on it.
@@ -223,18 +224,33 @@ pub(crate) fn load_log(state: &dyn Snapshot, session: &Session) -> Result<Vec<Lo
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Detects the signals of a session.
+/// Returns the title of the ticket that a session is at: in a project with tickets and a trail the
+/// ticket is the intent and its scenario the action, so that nothing has to be declared twice.
+pub(crate) fn load_ticket_intent(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Option<String>, Failure> {
+    let ticket = find_session_ticket(ctx, state)?;
+    Ok(ticket.map(|node| node.description.title.unwrap_or(node.alias)))
+}
+
+/// Detects the signals of a session; `intent` is the title of the ticket it is at.
 pub(crate) fn detect_signals(
     ctx: &Context<'_>,
     trail: Option<&Trail>,
+    intent: Option<&str>,
     counters: &SessionCounters,
 ) -> Vec<Signal> {
+    let has_trail = trail::has_trail_profile(ctx.profiles);
     let around = SignalContext {
-        section: trail.map(|trail| trail::node_text(trail.cursor())),
+        has_trail,
+        section: trail
+            .map(|trail| trail::node_text(trail.cursor()))
+            .or(intent),
         gap_ms: trail.map(|trail| ctx.clock.now().millis_since(trail.session.updated)),
         completed_branches: trail.map_or(0, Trail::complete_branches),
         // Only then, because it needs up to three `stat` calls.
-        older_trail: trail.is_none() && has_older_trail(ctx),
+        older_trail: has_trail && trail.is_none() && has_older_trail(ctx),
     };
     detect_session_signals(counters, &around, &ctx.policy.signals)
 }

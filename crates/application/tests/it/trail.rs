@@ -188,7 +188,7 @@ fn compacting_keeps_the_report_for_the_next_session() {
     declare(&ctx, "find it").unwrap();
     let request = CompactRequest {
         report: Some("the index was missing".to_owned()),
-        turning_points: None,
+        ..CompactRequest::default()
     };
     let outcome = compact_session(&ctx, &request).unwrap();
     assert_eq!(outcome.compaction_count, 1);
@@ -334,4 +334,130 @@ fn a_person_overrides_reading_a_session_file_once() {
     let_pass(&world, "read-before-write", &place.trajectory);
     assert_eq!(blocked(&write()), Vec::<&str>::new());
     assert_eq!(blocked(&write()), ["read-before-write"], "once");
+}
+
+#[test]
+fn a_tactic_that_is_left_is_closed_and_opens_again_when_it_is_set_again() {
+    let world = trail();
+    let ctx = world.agent("s");
+    declare(&ctx, "find it").unwrap();
+    map(&ctx, TrailLevel::Tactic, "bisect", Progress::Active).unwrap();
+    map(&ctx, TrailLevel::Action, "first half", Progress::Active).unwrap();
+    map(&ctx, TrailLevel::Action, "second half", Progress::Active).unwrap();
+    map(&ctx, TrailLevel::Tactic, "read the log", Progress::Active).unwrap();
+    let states = |world: &World| -> Vec<(String, Progress)> {
+        let nodes = world.store.begin_read().unwrap().all_nodes().unwrap();
+        let trail = nodes.into_iter().filter(|node| node.profile == "trail");
+        trail
+            .map(|node| (node.description.title.unwrap_or_default(), node.progress))
+            .collect()
+    };
+    let state_of = |text: &str| {
+        let found = states(&world).into_iter().find(|(title, _)| title == text);
+        found.map(|(_, progress)| progress)
+    };
+    assert_eq!(state_of("first half"), Some(Progress::Complete));
+    assert_eq!(state_of("second half"), Some(Progress::Complete));
+    assert_eq!(state_of("bisect"), Some(Progress::Complete));
+    assert_eq!(state_of("read the log"), Some(Progress::Active));
+    map(&ctx, TrailLevel::Tactic, "bisect", Progress::Active).unwrap();
+    assert_eq!(state_of("bisect"), Some(Progress::Active));
+}
+
+#[test]
+fn the_stamp_of_a_pruned_node_is_not_given_again() {
+    let world = trail();
+    let ctx = world.agent("s");
+    declare(&ctx, "find it").unwrap();
+    map(&ctx, TrailLevel::Tactic, "bisect", Progress::Active).unwrap();
+    map(&ctx, TrailLevel::Action, "one", Progress::Active).unwrap();
+    let first = map(&ctx, TrailLevel::Action, "one", Progress::Active).unwrap();
+    map(&ctx, TrailLevel::Action, "one", Progress::Complete).unwrap();
+    prune_trail(&ctx).unwrap();
+    let second = map(&ctx, TrailLevel::Action, "two", Progress::Active).unwrap();
+    assert_ne!(first.cursor, second.cursor);
+}
+
+#[test]
+fn the_report_of_an_agent_is_in_the_briefings_that_follow() {
+    let world = trail();
+    let ctx = world.agent("s");
+    declare(&ctx, "find it").unwrap();
+    let request = CompactRequest {
+        report: Some("the index was missing\nlook at the cache next".to_owned()),
+        keep_open: true,
+        ..CompactRequest::default()
+    };
+    let outcome = compact_session(&ctx, &request).unwrap();
+    assert!(!outcome.archive.contains("archive"), "the session goes on");
+    let brief =
+        |name: &str| application::brief::compose_briefing(&world.agent(name), None).unwrap();
+    assert!(
+        brief("s").contains("│ look at the cache next"),
+        "{}",
+        brief("s")
+    );
+    // Also for the session that goes on with the work, after this one has ended.
+    compact_session(&ctx, &CompactRequest::default()).unwrap();
+    assert!(
+        brief("t").contains("│ look at the cache next"),
+        "{}",
+        brief("t")
+    );
+}
+
+#[test]
+fn in_a_project_with_tickets_the_ticket_is_the_intent() {
+    let world = World {
+        profiles: vec![
+            built_in_profile("tickets").unwrap(),
+            built_in_profile("trail").unwrap(),
+        ],
+        policy: domain::policy::Policy {
+            governance: Governance::Strict,
+            ..domain::policy::Policy::default()
+        },
+        ..World::with_tickets()
+    };
+    let session = Session::new(&world, "s");
+    assert_eq!(
+        blocked(&session.before_write("src/a.rs", "x\n")),
+        ["intent"]
+    );
+    let enter = application::move_focus::FocusMove::Enter {
+        node: vec!["017a".to_owned()],
+        claim: false,
+    };
+    application::move_focus::move_focus(&world.agent("s"), &enter).unwrap();
+    assert!(!blocked(&session.before_write("src/a.rs", "x\n")).contains(&"intent"));
+    let told = session
+        .write("src/a.rs", "x\n")
+        .reply
+        .context
+        .unwrap_or_default();
+    assert!(!told.contains("no intent is declared"), "{told}");
+}
+
+#[test]
+fn signals_about_calls_come_without_a_trail_too() {
+    let world = World::with_tickets();
+    let session = Session::new(&world, "s");
+    let fail = |command: &str| {
+        let outcome = session.handle(Happening::ToolFinished {
+            call: shell_call(command),
+            failed: true,
+        });
+        outcome.reply.context.unwrap_or_default()
+    };
+    let told: Vec<String> = (0..6).map(|_| fail("cargo test")).collect();
+    assert!(
+        told[2].contains("3 tool calls in a row failed. Next: step back"),
+        "{told:?}"
+    );
+    assert!(
+        told.iter()
+            .any(|text| text.contains("`cargo test` failed 5 times in a row")),
+        "{told:?}"
+    );
+    assert!(told.iter().all(|text| !text.contains("trail")), "{told:?}");
 }

@@ -346,13 +346,16 @@ fn a_checkout_does_not_count_as_the_commit_a_phase_waits_for() {
 }
 
 #[test]
-fn a_task_that_touches_a_third_file_is_blocked_until_it_is_a_feature() {
+fn a_task_that_touches_a_sixth_file_is_blocked_until_it_is_a_feature() {
     let (world, git) = (World::with_tickets(), FakeGit::with_commit());
     enter(&world, &git, "017a");
     let session = Session::with_git(&world, "s", &git);
-    for path in ["src/a.rs", "src/b.rs", "src/c.rs"] {
-        git.change_lines(path, 2);
+    for name in ["a", "b", "c", "d", "e"] {
+        git.change_lines(&format!("src/{name}.rs"), 2);
     }
+    assert_eq!(edit(&session), NONE);
+    session.ran("true");
+    git.change_lines("src/f.rs", 2);
     assert_eq!(edit(&session), ["scope"]);
     set_work_level(&world.ctx(), &words("017a"), Some(WorkLevel::Feature), None).unwrap();
     assert_eq!(edit(&session), NONE);

@@ -19,7 +19,7 @@ use crate::wiring::App;
 /// End this session: write its report, archive its file and its tree
 ///
 /// The report is what the next compaction of the conversation is to keep: derived from the log, or
-/// the file given with --report. If you have configured a model (`tl story model check`), it picks the
+/// the file given with --report, which the next briefings contain. If you have configured a model (`tl story model check`), it picks the
 /// turning points; the position, decisions and next steps always come from the log. An unfinished
 /// trajectory is offered to the next session.
 #[derive(Debug, Args)]
@@ -28,6 +28,10 @@ pub(crate) struct CompactArgs {
     /// File with a report to use instead
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+
+    /// Only store the report: the session goes on
+    #[arg(long)]
+    keep_open: bool,
 
     /// Do not call a model, even if one is configured
     #[arg(long)]
@@ -50,6 +54,7 @@ impl CompactArgs {
         let request = CompactRequest {
             report,
             turning_points,
+            keep_open: self.keep_open,
         };
         let outcome = app.run(|ctx| compact_session(ctx, &request))?;
         if app.ui.try_print_json(&outcome) {
@@ -58,10 +63,11 @@ impl CompactArgs {
         for line in outcome.next_compaction_report.lines() {
             app.ui.print_line(line);
         }
-        app.ui.print_message(format!(
-            "session {} is archived: {}",
-            outcome.session, outcome.archive
-        ));
+        let session = &outcome.session;
+        app.ui.print_message(match self.keep_open {
+            true => format!("session {session} goes on; the next briefing has the report"),
+            false => format!("session {session} is archived: {}", outcome.archive),
+        });
         Ok(ExitCode::Done)
     }
 }

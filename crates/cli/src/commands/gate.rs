@@ -4,7 +4,7 @@ use application::Failure;
 use application::override_gate::{OverrideRequest, override_gate};
 use application::where_am_i::where_am_i;
 use clap::{Args, Subcommand};
-use domain::gates::{GATES, Gate};
+use domain::gates::{GATES, Gate, propose_mode};
 use domain::policy::GateMode;
 use serde::Serialize;
 
@@ -189,11 +189,27 @@ fn print_stats(app: &App) -> Result<ExitCode, Failure> {
     ));
     // "Heeded" counts blocks after which the session did something else, not every block.
     for (gate, stats) in &view.gates {
-        let gate = styled(BOLD, gate);
+        // Where a gate waits for something definite, that says more than "something else".
+        let heeded = match stats.incidents {
+            0 => format!("{} heeded", stats.catches),
+            incidents => format!(
+                "{} of {incidents} followed by what it asks for",
+                stats.followed
+            ),
+        };
         app.ui.print_line(format_args!(
-            "  {gate}: {} blocked, {} warned, {} overridden, {} heeded",
-            stats.blocks, stats.warnings, stats.overrides, stats.catches
+            "  {}: {} blocked, {} warned, {} overridden, {heeded}",
+            styled(BOLD, gate),
+            stats.blocks,
+            stats.warnings,
+            stats.overrides
         ));
+        if let Some(command) = propose_mode(gate, stats.blocks, stats.overrides) {
+            app.ui.print_line(format_args!(
+                "      mostly overridden; to let it only warn: {}",
+                styled(BOLD, command)
+            ));
+        }
     }
     Ok(ExitCode::Done)
 }

@@ -409,15 +409,27 @@ fn work_that_outgrows_its_level_is_raised_or_split() {
         json!("task")
     );
     let session = project.session("s");
-    for file in ["src/a.rs", "src/b.rs", "src/c.rs"] {
-        let (before, _) = session.write(file, "x\n");
+    // Counted over the commits of the ticket, not only what is uncommitted.
+    for number in 1..=6 {
+        let (before, _) = session.write(&format!("src/{number}.rs"), "x\n");
         passes(&before);
+        if number == 3 {
+            session.shell("git add -A && git commit -q -m 'fix: half of it'");
+        }
     }
     let reason = blocked("scope", &may_write(&project, &session, "src/d.rs"));
     assert!(
-        reason.contains("touches 3 files: that is a feature")
-            && reason.contains("tl ticket level 046 feature"),
+        reason.contains("touches 6 files: that is a feature, not a task")
+            && reason.contains("tl ticket level 046 feature")
+            && reason.contains("tl ticket level 046 task --reason"),
         "{reason}"
+    );
+    // Twice in full, then in one line.
+    blocked("scope", &may_write(&project, &session, "src/d.rs"));
+    let again = blocked("scope", &may_write(&project, &session, "src/d.rs"));
+    assert!(
+        again.lines().count() == 1 && again.contains("tl ticket level"),
+        "{again}"
     );
     project.ok(&["ticket", "level", "046", "feature"]);
     passes(&may_write(&project, &session, "src/d.rs"));

@@ -37,21 +37,30 @@ pub struct TrailBriefing {
     /// Stamp and text of notes related to the current work.
     pub notes: Vec<(String, String)>,
     pub signals: Vec<Signal>,
+    /// The report that an agent left at the last compaction.
+    pub report: Option<String>,
     /// Whether writes require a declared intent.
     pub strict: bool,
+    /// Whether the session is at a ticket, which is its intent.
+    pub has_ticket: bool,
 }
 
 /// Maximum number of lines of each kind.
 const MAX_LINES_PER_KIND: usize = 6;
 /// Maximum length of a quoted text in characters.
 const MAX_QUOTE_CHARS: usize = 240;
+/// Maximum length of a report in a briefing, in characters.
+const MAX_REPORT_CHARS: usize = 1_600;
 
 /// Returns the lines about a trail.
 pub(super) fn collect_trail_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
     let mut lines = match trail.path.is_empty() {
+        // The ticket says what the work is for.
+        true if trail.has_ticket => Vec::new(),
         true => vec![undeclared_line(trail)],
         false => position_lines(trail),
     };
+    lines.extend(report_line(trail));
     lines.extend(decision_lines(trail));
     lines.extend(material_lines(trail));
     lines
@@ -112,6 +121,28 @@ fn position_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
         format!("Trace: tl trail trace {}", root.stamp),
     );
     lines
+}
+
+/// Returns what the session before asked to keep.
+fn report_line(trail: &TrailBriefing) -> Option<BriefingLine> {
+    let report = trail.report.as_ref()?;
+    let lines: Vec<String> = report
+        .lines()
+        .map(|line| format!("│ {}", clean_line(line)))
+        .collect();
+    let text = format!(
+        "Report of the last compaction, as data:\n{}",
+        lines
+            .join("\n")
+            .chars()
+            .take(MAX_REPORT_CHARS)
+            .collect::<String>()
+    );
+    Some(trail_line(
+        LineSeverity::High,
+        "a report was left for this session",
+        text,
+    ))
 }
 
 /// Returns the request to declare an intent.

@@ -26,6 +26,13 @@ pub struct SessionCounters {
     pub consecutive_failures: u32,
     /// Mentions of being stuck since it last mapped its position: meaning and number.
     pub keyword_flags: BTreeMap<String, u32>,
+    /// Calls with such a mention since then, each counted once.
+    pub stuck_calls: u32,
+    /// The last command that failed, and how many times in a row nearly the same one did.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub failing_command: String,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub same_failures: u32,
     /// Text of the last tactic, and how many times in a row nearly the same was set.
     pub last_section_content: String,
     pub consecutive_same_section: u32,
@@ -37,6 +44,10 @@ pub struct SessionCounters {
     pub told: BTreeSet<SignalKind>,
     /// Id of the last counted call: some hosts report a call twice.
     pub last_call: Option<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Number of calls by purpose.
@@ -69,6 +80,8 @@ pub struct CountedCall<'a> {
     /// Natural-language text of the call: a description, a prompt, a question. Not file content, in
     /// which "stuck" may be part of a story.
     pub says: Option<&'a str>,
+    /// The command line, if it is one.
+    pub command: Option<&'a str>,
     /// Changed files.
     pub files: Vec<&'a str>,
     /// Whether an action is declared.
@@ -78,6 +91,8 @@ pub struct CountedCall<'a> {
     pub call: Option<&'a str>,
 }
 
+/// Maximum number of characters of a command that are remembered and compared.
+const MAX_COMMAND_CHARS: usize = 200;
 /// Maximum number of remembered file names.
 const MAX_FILES_TOUCHED: usize = 200;
 
@@ -114,13 +129,38 @@ impl SessionCounters {
             self.files_touched
                 .extend(seen.files.iter().take(room).map(|file| (*file).to_owned()));
         }
-        for flag in seen
+        let flags = seen
             .says
             .map(|text| find_stuck_words(text, &policy.stuck_words))
-            .unwrap_or_default()
-        {
+            .unwrap_or_default();
+        // Once per call, however many words it has: the threshold is a number of calls.
+        self.stuck_calls = self
+            .stuck_calls
+            .saturating_add(u32::from(!flags.is_empty()));
+        for flag in flags {
             let often = self.keyword_flags.entry(flag).or_default();
             *often = often.saturating_add(1);
+        }
+        if let Some(command) = seen.command {
+            self.count_command(command, seen.failed, policy);
+        }
+    }
+
+    /// Counts how many times in a row nearly the same command failed. Other commands in between do
+    /// not end the series; its success does.
+    fn count_command(&mut self, command: &str, failed: bool, policy: &SignalPolicy) {
+        let is_same = is_similar(&self.failing_command, command, policy.similar_percent);
+        match (failed, is_same) {
+            (true, true) => self.same_failures = self.same_failures.saturating_add(1),
+            (true, false) => {
+                self.failing_command = command.chars().take(MAX_COMMAND_CHARS).collect();
+                self.same_failures = 1;
+            }
+            (false, true) => {
+                self.failing_command.clear();
+                self.same_failures = 0;
+            }
+            (false, false) => {}
         }
     }
 
@@ -130,6 +170,7 @@ impl SessionCounters {
         self.section_turns = 0;
         self.section = ToolUseCounts::default();
         self.keyword_flags.clear();
+        self.stuck_calls = 0;
         self.undeclared_writes = 0;
         self.last_activity = Some(now);
         // Only tactics are compared. Actions repeat legitimately: "run the tests", "fix the lints".
@@ -177,5 +218,57 @@ impl SessionCounters {
             .map(|signal| signal.kind.drift_weight())
             .sum();
         100_u32.saturating_sub(lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CountedCall, SessionCounters};
+    use crate::detection::ToolUse;
+    use crate::policy::SignalPolicy;
+    use crate::time::Timestamp;
+
+    fn call(says: Option<&'static str>) -> CountedCall<'static> {
+        CountedCall {
+            what: ToolUse::Query,
+            failed: false,
+            says,
+            command: None,
+            files: Vec::new(),
+            action_declared: false,
+            at: Timestamp::from_millis(0),
+            call: None,
+        }
+    }
+
+    #[test]
+    fn a_call_with_several_stuck_words_counts_once() {
+        let mut counters = SessionCounters::default();
+        let policy = SignalPolicy::default();
+        let says = "stuck, confused, same error: trying again";
+        counters.count_call(&call(Some(says)), &policy);
+        assert_eq!(counters.stuck_calls, 1);
+        assert_eq!(counters.keyword_flags.len(), 4);
+        counters.count_call(&call(None), &policy);
+        assert_eq!(counters.stuck_calls, 1);
+    }
+
+    #[test]
+    fn a_command_that_fails_again_is_a_series_until_it_succeeds() {
+        let mut counters = SessionCounters::default();
+        let policy = SignalPolicy::default();
+        let run = |counters: &mut SessionCounters, command: &'static str, failed| {
+            let call = CountedCall {
+                failed,
+                command: Some(command),
+                ..call(None)
+            };
+            counters.count_call(&call, &policy);
+            counters.same_failures
+        };
+        assert_eq!(run(&mut counters, "cargo test -p shop", true), 1);
+        assert_eq!(run(&mut counters, "ls src", false), 1);
+        assert_eq!(run(&mut counters, "cargo test -p shop", true), 2);
+        assert_eq!(run(&mut counters, "cargo test -p shop", false), 0);
     }
 }

@@ -16,7 +16,7 @@ named_enum! {
         Failures = "failures",
         /// Files are written without a declared action.
         UndeclaredWrites = "undeclared-writes",
-        /// The same tactic is set repeatedly.
+        /// The same tactic is set, or the same command fails, repeatedly.
         Repetition = "repetition",
         /// Calls mention being stuck.
         StuckWords = "stuck-words",
@@ -63,7 +63,10 @@ pub struct Signal {
 /// What signals depend on besides the counters.
 #[derive(Clone, Debug, Default)]
 pub struct SignalContext<'a> {
-    /// Text of the cursor's node; `None` if no intent is declared.
+    /// Whether the project keeps a trail. Without one only the signals about calls are detected.
+    pub has_trail: bool,
+    /// Text of the cursor's node, or title of the ticket the session is at; `None` if neither says
+    /// what the work is for.
     pub section: Option<&'a str>,
     /// Time since the last activity on the trail.
     pub gap_ms: Option<i64>,
@@ -99,27 +102,27 @@ fn detect_kind(
             // Consecutive only: a single failure is normal work, such as a test that is meant to
             // fail.
             let failures = counters.consecutive_failures;
-            reached(failures, policy.failures).then(|| {
-                (
-                    format!("{failures} tool calls in a row failed"),
-                    "step back and look at what was decided: tl trail back",
-                )
-            })?
+            let next = match around.has_trail {
+                true => "step back and look at what was decided: tl trail back",
+                false => "step back: what is expected next: tl where",
+            };
+            reached(failures, policy.failures)
+                .then(|| (format!("{failures} tool calls in a row failed"), next))?
+        }
+        // The others are about the trail.
+        SignalKind::UndeclaredWrites
+        | SignalKind::TimeGap
+        | SignalKind::WarmGap
+        | SignalKind::SectionTurns
+        | SignalKind::MissingTree
+        | SignalKind::CompletedBranches
+            if !around.has_trail =>
+        {
+            return None;
         }
         SignalKind::UndeclaredWrites => detect_undeclared_writes(counters, around, policy)?,
-        SignalKind::Repetition => {
-            let times = counters.consecutive_same_section;
-            reached(times, policy.repetitions).then(|| {
-                (
-                    format!(
-                        "the tactic was set {times} times with nearly the same text (“{}”)",
-                        shorten_quote(&counters.last_section_content)
-                    ),
-                    "going in circles? look at the whole: tl trail back",
-                )
-            })?
-        }
-        SignalKind::StuckWords => detect_stuck_words(counters, policy)?,
+        SignalKind::Repetition => detect_repetition(counters, around, policy)?,
+        SignalKind::StuckWords => detect_stuck_words(counters, around, policy)?,
         SignalKind::TimeGap => {
             format_gap_of_severity(around, policy, GapSeverity::Stale).map(|span| {
                 (
@@ -137,7 +140,7 @@ fn detect_kind(
             })?
         }
         SignalKind::SectionTurns => detect_section_turns(counters, around, policy)?,
-        SignalKind::ReadsWithoutWrites => detect_reads_without_writes(counters, policy)?,
+        SignalKind::ReadsWithoutWrites => detect_reads_without_writes(counters, around, policy)?,
         SignalKind::MissingTree => around.older_trail.then(|| {
             (
                 "there is a trail in an older format that was not migrated yet".to_owned(),
@@ -195,19 +198,49 @@ fn detect_undeclared_writes(
     })
 }
 
+/// Returns text and next step of the signal, if its threshold is reached: a tactic that is set again
+/// and again, or a command that fails again and again.
+fn detect_repetition(
+    counters: &SessionCounters,
+    around: &SignalContext<'_>,
+    policy: &SignalPolicy,
+) -> Option<(String, &'static str)> {
+    let times = counters.consecutive_same_section;
+    if around.has_trail && reached(times, policy.repetitions) {
+        let quote = shorten_quote(&counters.last_section_content);
+        return Some((
+            format!("the tactic was set {times} times with nearly the same text (“{quote}”)"),
+            "going in circles? look at the whole: tl trail back",
+        ));
+    }
+    let times = counters.same_failures;
+    // One more than tactics: a test fails, is worked on, and fails once more in ordinary work.
+    (policy.repetitions > 0 && times > policy.repetitions).then(|| {
+        let quote = shorten_quote(&counters.failing_command);
+        let next = match around.has_trail {
+            true => "try another way: tl trail map tactic \"…\"",
+            false => "read the first error again, or try another way: tl where",
+        };
+        (format!("`{quote}` failed {times} times in a row"), next)
+    })
+}
+
 /// Returns text and next step of the signal, if its threshold is reached.
 fn detect_stuck_words(
     counters: &SessionCounters,
+    around: &SignalContext<'_>,
     policy: &SignalPolicy,
 ) -> Option<(String, &'static str)> {
-    // Summed over all meanings: "stuck", "retry" and "same error" once each are as telling
-    // as one thrice.
-    let times: u32 = counters.keyword_flags.values().sum();
+    let times = counters.stuck_calls;
     reached(times, policy.stuck_words_seen).then(|| {
         let flags: Vec<&str> = counters.keyword_flags.keys().map(String::as_str).collect();
+        let next = match around.has_trail {
+            true => "refocus: tl trail back",
+            false => "refocus: tl where",
+        };
         (
             format!("{times} calls mentioned being stuck ({})", flags.join(", ")),
-            "refocus: tl trail back",
+            next,
         )
     })
 }
@@ -234,15 +267,17 @@ fn detect_section_turns(
 /// Returns text and next step of the signal, if its threshold is reached.
 fn detect_reads_without_writes(
     counters: &SessionCounters,
+    around: &SignalContext<'_>,
     policy: &SignalPolicy,
 ) -> Option<(String, &'static str)> {
     // A single write in the section ends the suspicion: reading is then preparation for it.
     let looks = counters.section.read.saturating_add(counters.section.query);
     (counters.section.write == 0 && reached(looks, policy.reads_without_writes)).then(|| {
-        (
-            format!("{looks} reads and searches, 0 writes"),
-            "still exploring, or stuck? tl trail map says which",
-        )
+        let next = match around.has_trail {
+            true => "still exploring, or stuck? tl trail map says which",
+            false => "still exploring, or stuck? what is expected next: tl where",
+        };
+        (format!("{looks} reads and searches, 0 writes"), next)
     })
 }
 

@@ -10,6 +10,7 @@ pub(super) const GATE: Gate = Gate {
     text: "writing a node another session has claimed; its release, or its end",
     scope: GateScope::Plans,
     never_overridden: None,
+    heeded_by: &["tl next", "tl release", "tl focus", "tl claim"],
     mode: |policy| policy.gates.claim,
     check: check_claim,
     concerns: |facts, _| {

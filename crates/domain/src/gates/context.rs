@@ -11,6 +11,7 @@ pub(super) const GATE: Gate = Gate {
     text: "the first edit in a ticket without its context, where the host cannot add it; make it again",
     scope: GateScope::Work,
     never_overridden: None,
+    heeded_by: &[],
     mode: |policy| policy.gates.context,
     check: |event, _| event.check_work(check_context),
     concerns: |facts, _| facts.find_work_file(),

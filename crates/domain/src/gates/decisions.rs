@@ -14,6 +14,7 @@ pub(super) const GATE: Gate = Gate {
         "a decision file is written by the command that decides",
         "tl approve NODE",
     )),
+    heeded_by: &[],
     mode: |policy| policy.gates.decisions,
     check: check_decisions,
     concerns: |facts, _| find_decision(facts.files).cloned(),

@@ -11,6 +11,7 @@ pub(super) const GATE: Gate = Gate {
     text: "completing a node with open scenarios, children, evidence or reviews; close them",
     scope: GateScope::Plans,
     never_overridden: None,
+    heeded_by: &["tl evidence", "tl ticket"],
     mode: |policy| policy.gates.done,
     check: check_completion,
     concerns: |_, _| None,

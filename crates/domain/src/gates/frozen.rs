@@ -14,6 +14,7 @@ pub(super) const GATE: Gate = Gate {
         "a frozen plan document cannot be changed",
         "tl doc revise   # a new revision that starts from it",
     )),
+    heeded_by: &[],
     mode: |policy| policy.gates.frozen,
     check: check_frozen,
     concerns: |facts, _| {

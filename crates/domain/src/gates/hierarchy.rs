@@ -14,6 +14,7 @@ pub(super) const GATE: Gate = Gate {
     text: "a plan or its output below a plan that is missing or not approved; approve that",
     scope: GateScope::Plans,
     never_overridden: None,
+    heeded_by: &[],
     mode: |policy| policy.gates.hierarchy,
     check: |event, policy| {
         let mut found = event.check_plans(|step| check_hierarchy(step, policy));

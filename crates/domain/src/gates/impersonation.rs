@@ -13,6 +13,7 @@ pub(super) const GATE: Gate = Gate {
         "only a host runs `tl hook`",
         "tl approve NODE   # approve at your own terminal",
     )),
+    heeded_by: &[],
     mode: |policy| match policy.approval.requires_person() {
         true => GateMode::Block,
         false => GateMode::Off,

@@ -13,6 +13,7 @@ pub(super) const GATE: Gate = Gate {
     text: "writing before an intent is declared (governance `strict`); tl trail intent",
     scope: GateScope::Trail,
     never_overridden: None,
+    heeded_by: &["tl trail", "tl focus"],
     mode: |policy| match policy.governance {
         Governance::Strict => GateMode::Block,
         Governance::Permissive | Governance::Assisted => GateMode::Off,

@@ -10,6 +10,7 @@ pub(super) const GATE: Gate = Gate {
     text: "more edits after too many changed lines without a commit; commit",
     scope: GateScope::Work,
     never_overridden: None,
+    heeded_by: &["commit"],
     mode: |policy| policy.gates.loc,
     check: |event, policy| event.check_work(|step| check_uncommitted_lines(step, policy)),
     concerns: |facts, _| facts.find_work_file(),

@@ -24,6 +24,7 @@ mod scenario_approval;
 mod scope;
 mod session;
 mod shrink;
+mod stats;
 
 pub use self::call_facts::{CallFacts, CalledPlan, concerns_state, find_unchecked};
 use self::event::Objections;
@@ -32,6 +33,7 @@ pub use self::event::{
     PhaseMove, PlanStep, SessionFile, Subject, UnprovedNode, WorkStep,
 };
 pub use self::gate_override::GateOverride;
+pub use self::stats::{GateIncidents, LedgerStep, count_incidents, propose_mode};
 use crate::policy::{GateMode, Policy};
 use crate::profile::Profile;
 
@@ -43,6 +45,9 @@ pub struct Gate {
     /// One line: what it blocks, and how to clear it.
     pub text: &'static str,
     pub scope: GateScope,
+    /// What a session does next when it heeds a block, as the hook ledger names it: `commit`, `read`,
+    /// `tl ticket`. Empty if any other step shows that.
+    pub heeded_by: &'static [&'static str],
     /// Why not even a person overrides it, and what to do instead.
     pub never_overridden: Option<(&'static str, &'static str)>,
     mode: fn(&Policy) -> GateMode,
@@ -130,6 +135,28 @@ pub struct FiredGate {
     pub objection: Objection,
 }
 
+impl FiredGate {
+    /// Identifies the cause: the gate, and the fact without its numbers, which grow with every try.
+    #[must_use]
+    pub fn cause_key(&self) -> String {
+        let why = self.objection.why.chars().filter(|c| !c.is_ascii_digit());
+        format!("{} {}", self.gate, why.collect::<String>())
+    }
+
+    /// Renders the objection in one line, for an agent that has read the whole of it.
+    #[must_use]
+    pub fn render_short(&self) -> String {
+        let next = self.objection.next_steps.first();
+        let next = next
+            .map(|step| format!("; next: {step}"))
+            .unwrap_or_default();
+        format!(
+            "Throughline ({} gate): {}, as before{next}",
+            self.gate, self.objection.why
+        )
+    }
+}
+
 /// The result of evaluating the gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GateVerdict {
@@ -205,10 +232,23 @@ pub fn has_work_gates(profiles: &[Profile]) -> bool {
 /// Renders the objections for the agent: the fact, then next steps, then attached text.
 #[must_use]
 pub fn render_objections(fired: &[FiredGate]) -> String {
+    render_known_objections(fired, &|_| false)
+}
+
+/// Like [`render_objections`], with those that the agent knows in one line each.
+#[must_use]
+pub fn render_known_objections(
+    fired: &[FiredGate],
+    is_known: &dyn Fn(&FiredGate) -> bool,
+) -> String {
     let mut text = String::new();
     for (index, one) in fired.iter().enumerate() {
         if index > 0 {
             text.push('\n');
+        }
+        if is_known(one) {
+            text.push_str(&one.render_short());
+            continue;
         }
         text.push_str(&format!(
             "Throughline ({} gate): {}",

@@ -13,6 +13,7 @@ pub(super) const GATE: Gate = Gate {
     text: "moving a ticket past a phase of its work level; a person gives a reason",
     scope: GateScope::Work,
     never_overridden: None,
+    heeded_by: &["tl ticket"],
     mode: |policy| policy.gates.order,
     check: check_order,
     concerns: |_, _| None,

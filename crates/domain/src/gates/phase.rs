@@ -9,6 +9,7 @@ pub(super) const GATE: Gate = Gate {
     text: "edits after a phase began, until its guide was given and the work committed; commit",
     scope: GateScope::Work,
     never_overridden: None,
+    heeded_by: &["commit"],
     mode: |policy| policy.gates.phase,
     check: |event, _| event.check_work(check_phase),
     concerns: |facts, _| facts.find_work_file(),

@@ -14,6 +14,7 @@ pub(super) const GATE: Gate = Gate {
     text: "overwriting a plan or session file that changed since this session read it; read it",
     scope: GateScope::Plans,
     never_overridden: None,
+    heeded_by: &["read"],
     mode: |policy| policy.gates.read_before_write,
     check: check_read,
     concerns: |facts, _| {

@@ -11,6 +11,7 @@ pub(super) const GATE: Gate = Gate {
     text: "leaving the scenario gate before the ticket and its scenarios are approved; tl approve",
     scope: GateScope::Work,
     never_overridden: None,
+    heeded_by: &[],
     mode: |policy| policy.gates.scenario_approval,
     check: check_approval,
     concerns: |_, _| None,

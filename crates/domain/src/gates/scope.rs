@@ -3,13 +3,14 @@
 
 use super::event::WorkStep;
 use super::{Gate, GateScope, Objection};
-use crate::work::work_level::Outgrown;
+use crate::work::work_level::{Outgrown, WorkLevel};
 
 pub(super) const GATE: Gate = Gate {
     name: "scope",
     text: "edits after work has outgrown its level; raise the level or split it",
     scope: GateScope::Work,
     never_overridden: None,
+    heeded_by: &["tl ticket"],
     mode: |policy| policy.gates.scope,
     check: |event, _| event.check_work(check_scope),
     concerns: |facts, _| facts.find_work_file(),
@@ -18,12 +19,20 @@ pub(super) const GATE: Gate = Gate {
 fn check_scope(step: &WorkStep<'_>) -> Option<Objection> {
     let node = step.node;
     let (why, mut next_steps) = match step.outgrown? {
-        Outgrown::Files(files) => (
-            format!("`{node}` touches {files} files: that is a feature, not a task"),
-            vec![format!(
-                "tl ticket level {node} feature   # then define its behaviour: scenarios first"
-            )],
-        ),
+        Outgrown::Files { files, level } => {
+            let (next, hint) = match level {
+                WorkLevel::Patch => (WorkLevel::Task, ""),
+                WorkLevel::Task | WorkLevel::Feature => (
+                    WorkLevel::Feature,
+                    "   # then define its behaviour: scenarios first",
+                ),
+            };
+            let (level, next) = (level.as_str(), next.as_str());
+            (
+                format!("`{node}` touches {files} files: that is a {next}, not a {level}"),
+                vec![format!("tl ticket level {node} {next}{hint}")],
+            )
+        }
         Outgrown::Scenarios(scenarios) => (
             format!(
                 "`{node}` has {scenarios} scenarios: this work should be split into subtickets"
@@ -35,8 +44,12 @@ fn check_scope(step: &WorkStep<'_>) -> Option<Objection> {
     };
     // Always offered last: the numbers are a heuristic, and a person or agent with a reason may
     // keep the level.
+    let level = match step.outgrown? {
+        Outgrown::Files { level, .. } => level.as_str(),
+        Outgrown::Scenarios(_) => "feature",
+    };
     next_steps.push(format!(
-        "tl ticket level {node} LEVEL --reason \"…\"   # if the level is right"
+        "tl ticket level {node} {level} --reason \"…\"   # if the level is right"
     ));
     Some(Objection::new(why, next_steps))
 }

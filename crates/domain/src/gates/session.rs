@@ -10,6 +10,7 @@ pub(super) const GATE: Gate = Gate {
     text: "changing plans in a session whose start no hook reported; start a new session",
     scope: GateScope::Plans,
     never_overridden: None,
+    heeded_by: &[],
     mode: |policy| policy.gates.session,
     check: |event, _| event.check_plans(check_session),
     concerns: |facts, _| facts.find_changed_plan(|_| true),

@@ -10,6 +10,7 @@ pub(super) const GATE: Gate = Gate {
     text: "a write that removes most of a plan; smaller steps, or an override by a person",
     scope: GateScope::Plans,
     never_overridden: None,
+    heeded_by: &[],
     mode: |policy| policy.gates.shrink,
     check: |event, policy| event.check_plans(|step| check_shrinkage(step, policy)),
     concerns: |facts, _| facts.find_changed_plan(|plan| plan.exists),

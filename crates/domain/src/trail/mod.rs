@@ -162,6 +162,28 @@ pub fn find_parent_node(level: TrailLevel, path: &[Node]) -> Result<&Node, MapRe
     }
 }
 
+/// Returns the active nodes that a session leaves when it begins another one of a level: the tactic
+/// and the action at the cursor. `path` leads to the cursor; `begun` stays, if it was there before.
+///
+/// They are closed, because nobody comes back to say so: a tactic that was given up would be offered
+/// as open work for ever. Setting it again opens it again.
+#[must_use]
+pub fn find_left_nodes(level: TrailLevel, path: &[Node], begun: Option<NodeId>) -> Vec<&Node> {
+    let depth = match level {
+        TrailLevel::Trajectory => 0,
+        TrailLevel::Tactic => 1,
+        TrailLevel::Action => 2,
+    };
+    // With the tactic at the cursor set again, nothing below it is left either.
+    if path.get(depth).is_some_and(|node| Some(node.id) == begun) {
+        return Vec::new();
+    }
+    path.iter()
+        .skip(depth.max(1))
+        .filter(|node| matches!(node.progress, Progress::Active | Progress::Pending))
+        .collect()
+}
+
 /// Normalises and validates the line of a node.
 ///
 /// # Errors

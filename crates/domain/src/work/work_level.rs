@@ -27,6 +27,16 @@ impl WorkLevel {
             .into_iter()
             .find(|level| level.as_str() == word.trim().to_lowercase())
     }
+
+    /// Returns the maximum number of files that work of this level touches, over all its commits.
+    #[must_use]
+    pub fn max_files(self) -> Option<usize> {
+        match self {
+            Self::Patch => Some(2),
+            Self::Task => Some(5),
+            Self::Feature => None,
+        }
+    }
 }
 
 /// The assessed size of a ticket. A record, keyed by node.
@@ -53,7 +63,7 @@ pub struct SizeSignals<'s> {
     pub children: usize,
 }
 
-/// Number of files from which on work is a feature.
+/// Number of files from which on a ticket that names them is a feature.
 pub const FEATURE_FILES: usize = 3;
 
 /// Maximum number of scenarios of one ticket; beyond that it should be split.
@@ -172,7 +182,11 @@ fn named_files(text: &str) -> usize {
 /// How work exceeds its level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outgrown {
-    Files(usize),
+    /// It touches more files than work of its level does.
+    Files {
+        files: usize,
+        level: WorkLevel,
+    },
     Scenarios(usize),
 }
 
@@ -190,8 +204,9 @@ pub fn find_outgrown_limit(
         return (scenarios > accepted && scenarios > MAX_SCENARIOS && children == 0)
             .then_some(Outgrown::Scenarios(scenarios));
     }
-    if assessment.level < WorkLevel::Feature && files >= FEATURE_FILES {
-        return Some(Outgrown::Files(files));
+    let level = assessment.level;
+    if level.max_files().is_some_and(|most| files > most) {
+        return Some(Outgrown::Files { files, level });
     }
     (scenarios > MAX_SCENARIOS && children == 0).then_some(Outgrown::Scenarios(scenarios))
 }
@@ -251,10 +266,20 @@ mod tests {
             accepted_scenarios: Some(6),
             ..task.clone()
         };
-        assert_eq!(find_outgrown_limit(&task, 2, 5, 0), None);
+        let patch = Assessment {
+            level: WorkLevel::Patch,
+            ..task.clone()
+        };
+        let grown = |files, level| Some(Outgrown::Files { files, level });
+        assert_eq!(find_outgrown_limit(&patch, 2, 0, 0), None);
         assert_eq!(
-            find_outgrown_limit(&task, 3, 5, 0),
-            Some(Outgrown::Files(3))
+            find_outgrown_limit(&patch, 3, 0, 0),
+            grown(3, WorkLevel::Patch)
+        );
+        assert_eq!(find_outgrown_limit(&task, 5, 5, 0), None);
+        assert_eq!(
+            find_outgrown_limit(&task, 6, 5, 0),
+            grown(6, WorkLevel::Task)
         );
         assert_eq!(
             find_outgrown_limit(&feature, 9, 6, 0),

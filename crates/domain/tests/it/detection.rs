@@ -131,6 +131,7 @@ impl Replay {
             what,
             failed,
             says: Some(says),
+            command: None,
             files: vec!["src/x.rs"],
             action_declared,
             at: Timestamp::from_millis(NOW),
@@ -156,6 +157,7 @@ impl Replay {
     fn gives(&self, expected: &[SignalKind]) {
         self.gives_with(
             &SignalContext {
+                has_trail: true,
                 section: Some("Write it"),
                 ..SignalContext::default()
             },
@@ -245,6 +247,7 @@ fn every_signal_and_its_near_miss() {
         .gives(&[]);
 
     let around = |gap_minutes: i64, done: usize, older: bool| SignalContext {
+        has_trail: true,
         section: Some("Write it"),
         gap_ms: Some(gap_minutes * 60_000),
         completed_branches: done,
@@ -265,6 +268,7 @@ fn the_most_serious_comes_first_and_what_is_off_is_not_there() {
         replay = replay.call(ToolUse::Query, true, "I am stuck", false);
     }
     let around = SignalContext {
+        has_trail: true,
         section: Some("x"),
         gap_ms: Some(i64::MAX),
         completed_branches: 9,
@@ -293,6 +297,7 @@ fn the_most_serious_comes_first_and_what_is_off_is_not_there() {
 fn a_signal_is_news_once_until_it_ended() {
     let mut replay = Replay::new().calls(8, ToolUse::Read);
     let around = SignalContext {
+        has_trail: true,
         section: Some("x"),
         ..SignalContext::default()
     };

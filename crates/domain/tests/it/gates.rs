@@ -10,7 +10,7 @@ use domain::ids::VersionHash;
 use domain::node::{Content, Node, NodeStatus, Status};
 use domain::policy::{ApprovalPolicy, GateMode, Governance, Policy};
 use domain::profile::{Profile, built_in_profile, locate_plan};
-use domain::work::work_level::Outgrown;
+use domain::work::work_level::{Outgrown, WorkLevel};
 use testkit::parse_tree;
 
 const ACT: &str = "acts/act-1/strategic-plan.md";
@@ -501,7 +501,10 @@ fn hopeless_work() -> Work {
         lines: Some(401),
         phase: true,
         context: Some("THE TICKET"),
-        outgrown: Some(Outgrown::Files(3)),
+        outgrown: Some(Outgrown::Files {
+            files: 3,
+            level: WorkLevel::Patch,
+        }),
         claimed_by: Some("another"),
         overridden: Vec::new(),
         asked: &ABOUT_WORK,
