@@ -13,6 +13,7 @@ pub(crate) mod search;
 mod server;
 pub(crate) mod story;
 pub(crate) mod team;
+pub(crate) mod tickets;
 pub(crate) mod web;
 pub(crate) mod work;
 

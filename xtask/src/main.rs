@@ -1,6 +1,6 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks, fault injection.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask dist`, `cargo xtask record`, `cargo xtask bench [hooks|work|git|search|web|team|compare OLD_TL] [--quick]`,
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask dist`, `cargo xtask record`, `cargo xtask bench [hooks|work|tickets|git|search|web|team|compare OLD_TL] [--quick]`,
 //! `cargo xtask faults`. The product never uses anything from here.
 
 mod bench;
@@ -31,6 +31,7 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask bench hooks [--quick]   the same for hooks
        cargo xtask bench crowd [--quick]   hooks of eight sessions at once
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
+       cargo xtask bench tickets [--quick] new, next and status with 100 and 10,000 tickets
        cargo xtask bench git [--quick] [--release]   checkouts, worktrees, clones, claims and checks with 10,000 plans
        cargo xtask bench search [--quick] [--release]   searches over 10,000 plans
        cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
@@ -90,6 +91,8 @@ fn main() -> ExitCode {
         },
         ["bench", "crowd"] => bench::crowd::bench(bench::Length::Full),
         ["bench", "crowd", "--quick"] => bench::crowd::bench(bench::Length::Quick),
+        ["bench", "tickets"] => bench::tickets::bench(bench::Length::Full),
+        ["bench", "tickets", "--quick"] => bench::tickets::bench(bench::Length::Quick),
         ["bench", "work"] => bench::work::bench(bench::Length::Full),
         ["bench", "work", "--quick"] => bench::work::bench(bench::Length::Quick),
         _ => {
