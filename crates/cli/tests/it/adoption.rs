@@ -76,8 +76,8 @@ fn the_first_hour_in_a_repository_without_tickets() {
 fn an_agent_takes_the_offered_ticket_by_the_command_it_was_told() {
     let project = existing_repository();
     let session = project.session("s");
-    session.start("startup");
-    session.prompt("please fix the wrong total in shop/cart.py");
+    let _ = session.start("startup");
+    let _ = session.prompt("please fix the wrong total in shop/cart.py");
     let made = as_session(&project, "s", &["ticket", "new"]).stdout;
     assert!(
         made.contains("001  Fix the wrong total in shop/cart.py"),

@@ -414,7 +414,7 @@ fn work_that_outgrows_its_level_is_raised_or_split() {
         let (before, _) = session.write(&format!("src/{number}.rs"), "x\n");
         passes(&before);
         if number == 3 {
-            session.shell("git add -A && git commit -q -m 'fix: half of it'");
+            let _ = session.shell("git add -A && git commit -q -m 'fix: half of it'");
         }
     }
     let reason = blocked("scope", &may_write(&project, &session, "src/d.rs"));
