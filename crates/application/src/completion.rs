@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use domain::fact::Fact;
 use domain::gates::{Event, FiredGate, UnprovedNode};
 use domain::ids::NodeId;
+use domain::needs::is_open;
 use domain::node::{Content, Node, Progress};
 use domain::policy::GateMode;
 use domain::ports::{Snapshot, Transaction};
@@ -129,7 +130,7 @@ fn list_open_below(
         progress: child.progress,
         is_scenario,
     };
-    let is_open = |child: &&Node| child.progress != Progress::Complete;
+    let is_open = |child: &&Node| is_open(child);
     if has_work_phases(ctx, node) {
         // As the history of HEAD has them, which may be ahead of the records.
         let ticket = load_ticket(ctx, state, node.clone(), None)?;
@@ -173,7 +174,7 @@ pub(crate) fn list_open_needs(
                 Err(_) => None,
             },
         };
-        if let Some(needed) = needed.filter(|needed| needed.progress != Progress::Complete) {
+        if let Some(needed) = needed.filter(is_open) {
             open.push(load_node_path(state, &needed)?);
         }
     }
@@ -352,7 +353,7 @@ pub(crate) fn follow_progress(
                 let below = *node;
                 reopen_ancestors(ctx, state, below, parent, facts)?;
             }
-            Fact::NodeAdded { node } if node.progress != Progress::Complete => {
+            Fact::NodeAdded { node } if is_open(node) => {
                 let (below, parent) = (node.id, node.parent.filter(|id| known.insert(*id)));
                 reopen_ancestors(ctx, state, below, parent, facts)?;
             }
@@ -403,15 +404,16 @@ fn complete_whole(
         return Ok(());
     }
     let is_done = |child: &Node| {
-        facts
-            .iter()
-            .rev()
-            .find_map(|fact| match fact {
-                Fact::ProgressChanged { node, after, .. } if *node == child.id => Some(*after),
-                _ => None,
-            })
-            .unwrap_or(child.progress)
-            == Progress::Complete
+        child.is_dropped()
+            || facts
+                .iter()
+                .rev()
+                .find_map(|fact| match fact {
+                    Fact::ProgressChanged { node, after, .. } if *node == child.id => Some(*after),
+                    _ => None,
+                })
+                .unwrap_or(child.progress)
+                == Progress::Complete
     };
     if state.load_children(parent.id)?.iter().all(is_done)
         && find_gaps(ctx, state, &parent, CompletionScope::WithoutBelow)?.is_empty()

@@ -141,3 +141,38 @@ fn a_finished_ticket_that_git_brought_is_believed_with_its_scenarios() {
         assert_eq!(scenario == Progress::Complete, came_with_git);
     }
 }
+
+#[test]
+fn dropped_children_and_needs_do_not_keep_a_ticket_open() {
+    let world = World::with_tickets();
+    let complete = |world: &World| {
+        let request = ProgressRequest {
+            node: words("017"),
+            progress: Progress::Complete,
+        };
+        set_progress(&world.ctx(), &request)
+    };
+    world.files.edit(
+        "tickets/017-quality/ticket.md",
+        "---\nid: '017'\nphase: implement\nneeds: ['018']\n---\n# Quality\n",
+    );
+    let needed = "---\nid: '018'\nphase: intake\n---\n# Colours\n";
+    world.files.edit("tickets/018-colours/ticket.md", needed);
+    assert_refused(complete(&world), FailureKind::Refused, "`017/017a` is");
+    world.files.edit(
+        "tickets/017a-loc/ticket.md",
+        "---\nid: 017a\nparent: '017'\nphase: intake\nstatus: cancelled\n---\n# Lines\n",
+    );
+    assert!(show_node(&world.ctx(), &words("017a")).is_ok());
+    assert_refused(complete(&world), FailureKind::Refused, "it needs `018`");
+    let dropped = needed.replace("phase: intake", "phase: intake\nstatus: wontfix");
+    world.files.edit("tickets/018-colours/ticket.md", &dropped);
+    assert!(show_node(&world.ctx(), &words("018")).is_ok());
+    complete(&world).unwrap();
+
+    world.files.edit(
+        "tickets/017b-idea/ticket.md",
+        "---\nid: 017b\nparent: '017'\nphase: intake\nstatus: cancelled\n---\n# Idea\n",
+    );
+    assert_eq!(progress(&world, "017"), Progress::Complete);
+}
