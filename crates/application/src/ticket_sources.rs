@@ -1,8 +1,9 @@
 //! Tickets made of what is there already: the branch, the first prompt of a session.
 
-use domain::node::Progress;
+use domain::needs::is_open;
 use domain::ports::Snapshot;
 use domain::work::ticket_title::describe_branch;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -13,22 +14,20 @@ use crate::session_state::{load_session_state, store_session_state};
 use crate::tickets::{NewTicket, TicketView, create_ticket, find_ticket_level};
 
 /// Outcome of [`create_from_branch`].
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum BranchOutcome {
-    Created(TicketView),
-    /// There is an open ticket with this title.
-    Existing {
-        id: String,
-        title: String,
-    },
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BranchTicket {
+    pub id: String,
+    pub title: String,
+    /// The ticket that was created; left out if there was an open one with this title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<TicketView>,
 }
 
 /// Creates the ticket that the checked-out branch describes, unless there is one.
 ///
 /// # Errors
 /// Without a branch, or on one whose name describes no task.
-pub fn create_from_branch(ctx: &Context<'_>) -> Result<BranchOutcome, Failure> {
+pub fn create_from_branch(ctx: &Context<'_>) -> Result<BranchTicket, Failure> {
     find_ticket_level(ctx)?;
     let own_title = "tl ticket new \"what is wanted\"";
     let Some(branch) = ctx.git.current_branch() else {
@@ -44,13 +43,14 @@ pub fn create_from_branch(ctx: &Context<'_>) -> Result<BranchOutcome, Failure> {
     let same = tree.nodes().find(|node| {
         let title = node.description.title.as_deref().unwrap_or_default();
         has_work_phases(ctx, node)
-            && node.progress != Progress::Complete
+            && is_open(node)
             && title.to_lowercase() == described.title.to_lowercase()
     });
     if let Some(node) = same {
-        return Ok(BranchOutcome::Existing {
+        return Ok(BranchTicket {
             id: node.alias.clone(),
             title: described.title,
+            created: None,
         });
     }
     drop(state);
@@ -60,7 +60,12 @@ pub fn create_from_branch(ctx: &Context<'_>) -> Result<BranchOutcome, Failure> {
         branch: Some(branch),
         ..NewTicket::with_title(&described.title)
     };
-    create_ticket(ctx, &request).map(BranchOutcome::Created)
+    let created = create_ticket(ctx, &request)?;
+    Ok(BranchTicket {
+        id: created.id.clone(),
+        title: request.title,
+        created: Some(created),
+    })
 }
 
 /// Returns the title that was offered to this session for its first prompt.

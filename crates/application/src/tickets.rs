@@ -6,13 +6,14 @@ use domain::duplicate_ids::id_of_alias;
 use domain::fact::Fact;
 use domain::front_matter;
 use domain::ids::{OperationId, VersionHash};
-use domain::node::{Node, Progress};
+use domain::node::{Node, Progress, WorkKeys};
 use domain::operation::Verb;
 use domain::ports::{FileReadResult, Snapshot, Transaction};
 use domain::profile::{FilePattern, Level, Profile};
 use domain::record;
 use domain::suggest::nearest_words;
 use domain::work::scenarios::slugify_title;
+use domain::work::triage::Priority;
 use domain::work::work_level::{Assessment, WorkLevel};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -129,6 +130,7 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
     if request.title.trim().is_empty() {
         return Err(Failure::invalid("a ticket needs a title"));
     }
+    check_triage(request)?;
     // Identifies the request: repeated after a kill, it would otherwise create a second ticket with
     // the next id.
     let asked = file_writes::hash_request(&("ticket new", request));
@@ -162,6 +164,27 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
                 create(planned, tx, Some(parent))
             })
         }
+    }
+}
+
+/// Refuses words that nothing understands: in the file they would be ignored without a word.
+fn check_triage(request: &NewTicket) -> Result<(), Failure> {
+    if let Some(word) = request.priority.as_ref()
+        && Priority::from_word(word).is_none()
+    {
+        let known = Priority::ALL.map(Priority::as_str).join(", ");
+        let what = format!("`{word}` is not a priority: expected one of {known}");
+        return Err(Failure::invalid(what));
+    }
+    let keys = WorkKeys {
+        due: request.due.clone(),
+        ..WorkKeys::default()
+    };
+    match (&request.due, keys.due_day()) {
+        (Some(day), None) => Err(Failure::invalid(format!(
+            "`{day}` is not a day: expected one such as 2026-12-01"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use application::Failure;
 use application::archive_tickets::{ArchiveRequest, archive_tickets};
 use application::list_tickets::{TicketFilter, TicketLine, list_tickets};
-use application::ticket_sources::{BranchOutcome, accept_offered_ticket, create_from_branch};
+use application::ticket_sources::{accept_offered_ticket, create_from_branch};
 use application::tickets::{
     NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
 };
@@ -162,7 +162,6 @@ impl TicketArgs {
                     links: issue.links,
                     ..NewTicket::with_title(title.as_deref().unwrap_or(&issue.title))
                 };
-                check_triage(&request)?;
                 print_ticket(app, &app.run(|ctx| create_ticket(ctx, &request))?);
             }
             TicketCommand::FromBranch => create_of_branch(app)?,
@@ -240,45 +239,22 @@ fn read_issue(file: &Path) -> Result<ImportedIssue, Failure> {
     })
 }
 
-/// Refuses words that nothing understands: in the file they would be ignored without a word.
-fn check_triage(request: &NewTicket) -> Result<(), Failure> {
-    if let Some(word) = request.priority.as_ref()
-        && Priority::from_word(word).is_none()
-    {
-        let known = Priority::ALL.map(Priority::as_str).join(", ");
-        let what = format!("`{word}` is not a priority: expected one of {known}");
-        return Err(Failure::invalid(what));
-    }
-    let keys = domain::node::WorkKeys {
-        due: request.due.clone(),
-        ..domain::node::WorkKeys::default()
-    };
-    match (&request.due, keys.due_day()) {
-        (Some(day), None) => Err(Failure::invalid(format!(
-            "`{day}` is not a day: expected one such as 2026-12-01"
-        ))),
-        _ => Ok(()),
-    }
-}
-
 fn create_of_branch(app: &App) -> Result<(), Failure> {
-    let outcome = app.run(create_from_branch)?;
-    let id = match &outcome {
-        BranchOutcome::Created(ticket) => {
-            print_ticket(app, ticket);
-            ticket.id.clone()
+    let found = app.run(create_from_branch)?;
+    if app.ui.try_print_json(&found) {
+        return Ok(());
+    }
+    match &found.created {
+        Some(ticket) => print_ticket(app, ticket),
+        None => {
+            app.ui
+                .print_line(format_args!("{}  {}", styled(BOLD, &found.id), found.title));
+            app.ui
+                .print_message("there is an open ticket for this branch");
         }
-        BranchOutcome::Existing { id, title } => {
-            if !app.ui.try_print_json(&outcome) {
-                app.ui
-                    .print_line(format_args!("{}  {title}", styled(BOLD, id)));
-                app.ui
-                    .print_message("there is an open ticket for this branch");
-            }
-            id.clone()
-        }
-    };
-    app.ui.print_message(format!("next: tl focus enter {id}"));
+    }
+    app.ui
+        .print_message(format!("next: tl focus enter {}", found.id));
     Ok(())
 }
 

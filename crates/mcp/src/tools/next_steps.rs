@@ -115,6 +115,7 @@ fn find_call(words: &[&str], profiles: &[Profile]) -> Option<ToolCall> {
     };
     match plain.as_slice() {
         ["status" | "where", ..] => ToolCall::new("work_where", json!({})),
+        ["next", ..] if options.contains_key("claim") => ToolCall::new("work_claim", json!({})),
         ["next", ..] => ToolCall::new("work_next", json!({})),
         ["brief", ..] => ToolCall::new("work_brief", json!({})),
         ["tree"] => ToolCall::new("plan_tree", json!({})),
@@ -276,6 +277,10 @@ fn find_ticket_call(words: &[&str], profiles: &[Profile]) -> Option<ToolCall> {
         ),
         ["focus", action @ ("exit" | "park"), ..] => ("ticket_focus", json!({ "action": action })),
         ["ticket", "new", title] => ("ticket_new", json!({ "title": title })),
+        ["ticket", "from-branch"] => ("ticket_from_branch", json!({})),
+        ["ticket", "list"] => ("ticket_list", json!({})),
+        ["ticket", "archive"] => ("ticket_archive", json!({})),
+        ["ticket", "archive", tickets @ ..] => ("ticket_archive", json!({ "tickets": tickets })),
         ["ticket", "split", ticket, titles @ ..] => (
             "ticket_split",
             json!({ "ticket": ticket, "titles": titles }),

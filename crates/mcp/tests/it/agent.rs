@@ -64,8 +64,10 @@ fn a_story_is_planned_changed_kept_and_restored() {
         let refused = agent.refused("plan_write", chapter.clone());
         assert_eq!(refused["error"]["kind"], "refused", "{refused}");
         let next = agent.call("work_next", json!({}));
-        assert_eq!(next["ready"], json!([]));
-        agent.take_step(find_step(&next["next_steps"], "plan_approve"));
+        assert_eq!(next["ready"][0]["kind"], "decision", "{next}");
+        let approve = &next["ready"][0]["action"];
+        assert_eq!(approve["tool"], "plan_approve");
+        agent.take_step(approve);
         agent.call("plan_write", chapter.clone());
         agent.call("plan_approve", json!({ "node": "act-1/chapter-01" }));
 

@@ -342,3 +342,52 @@ fn one_of_two_tickets_with_the_same_id_is_renumbered() {
     );
     assert_eq!(done["moved_files"][0]["path"], "tickets/002-sync/ticket.md");
 }
+
+#[test]
+fn tickets_are_listed_by_rank_taken_and_archived() {
+    let world = World::tickets();
+    let surface = surface(&world);
+    for (title, priority) in [("Later", "low"), ("Now", "urgent")] {
+        let new = json!({ "title": title, "priority": priority, "labels": ["ui"] });
+        done(&surface, "ticket_new", new);
+    }
+    let wrong = json!({ "title": "Never", "priority": "soonish" });
+    let refused = failed(&surface, "ticket_new", wrong);
+    assert!(
+        refused.to_string().contains("urgent, high, normal, low"),
+        "{refused}"
+    );
+
+    let list = done(&surface, "ticket_list", json!({ "label": "ui" }));
+    let ids: Vec<&Value> = list["tickets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|ticket| &ticket["id"])
+        .collect();
+    assert_eq!(ids, ["002", "001"]);
+    let taken = done(&surface, "work_claim", json!({}));
+    assert_eq!(
+        (&taken["node"], &taken["title"]),
+        (&json!("002"), &json!("Now"))
+    );
+    assert!(taken["reason"].is_string(), "{taken}");
+    let Called::Done(other) = as_another(&surface, "work_claim", json!({})) else {
+        panic!("two tickets are ready");
+    };
+    assert_eq!(other["node"], "001");
+
+    let open = failed(&surface, "ticket_archive", json!({ "tickets": ["002"] }));
+    assert!(open.to_string().contains("is not finished"), "{open}");
+    let complete = json!({ "node": "002", "progress": "complete" });
+    done(&surface, "plan_progress", complete);
+    let archived = done(&surface, "ticket_archive", json!({}));
+    assert_eq!(archived["archived"], json!(["002"]));
+    assert!(
+        world
+            .text("tickets/archive/002-now/ticket.md")
+            .contains("# Now")
+    );
+    let list = done(&surface, "ticket_list", json!({ "all": true }));
+    assert_eq!(list["tickets"].as_array().unwrap().len(), 1);
+}

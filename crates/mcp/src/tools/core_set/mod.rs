@@ -2,6 +2,7 @@
 //! every project.
 
 mod brief;
+mod claim;
 mod decisions;
 mod gates;
 mod log;
@@ -13,10 +14,9 @@ mod undo;
 mod where_tool;
 
 use application::check_state::check_state;
-use application::claim_node::claim_node;
 use application::list_overlap::list_overlap;
 
-use crate::tools::arguments::{AnyObject, NodeOnly, Nothing};
+use crate::tools::arguments::{AnyObject, Nothing};
 use crate::tools::{Hints, SeedArguments, Tool, more_tools};
 
 /// The tools of this set, in listing order.
@@ -57,8 +57,8 @@ pub(super) fn list_tools() -> Vec<Tool> {
         Hints::CHANGES
             .define_tool(
                 "work_claim",
-                "Use before work that others might take too: the node and all below it is yours for a while; claiming again makes it longer.",
-                |ctx, node: NodeOnly| claim_node(ctx, &node.words()),
+                "Use before work that others might take too: the node and all below it is yours for a while; claiming again makes it longer. Without a node you get the next ready one.",
+                claim::run,
             )
             .seed("claim", SeedArguments::Same),
         Hints::CHANGES

@@ -1,13 +1,18 @@
 //! Tools for work with phases: tickets, focus, scenarios.
 
+mod archive;
 mod focus;
 mod level;
+mod list;
 mod new;
 mod phase;
 mod scenario_done;
 mod scenarios;
 mod split;
 
+use application::ticket_sources::create_from_branch;
+
+use crate::tools::arguments::Nothing;
 use crate::tools::{Hints, SeedArguments, Tool};
 
 /// The tools of this set, in listing order.
@@ -55,6 +60,22 @@ pub(super) fn list_tools() -> Vec<Tool> {
             "ticket_level",
             "Use to say how large a ticket is; without a level it is estimated again.",
             level::run,
+        ),
+        Hints::READS.define_tool(
+            "ticket_list",
+            "Use to see the open tickets in the order in which to work on them: phase, cycle, holder, priority.",
+            list::run,
+        ),
+        // A second call finds the ticket that the first one made.
+        Hints::CHANGES.define_tool(
+            "ticket_from_branch",
+            "Use when a branch has no ticket yet: makes the one that its name describes, or finds it.",
+            |ctx, Nothing {}| create_from_branch(ctx),
+        ),
+        Hints::CHANGES.define_tool(
+            "ticket_archive",
+            "Use to move finished tickets out of the way; their history is kept.",
+            archive::run,
         ),
     ]
 }

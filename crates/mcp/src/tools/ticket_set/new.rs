@@ -17,6 +17,14 @@ pub(crate) struct Arguments {
     /// task without it
     #[serde(default, rename = "type")]
     kind: Option<String>,
+    /// urgent, high, normal or low
+    #[serde(default)]
+    priority: Option<String>,
+    /// a day
+    #[serde(default)]
+    due: Option<String>,
+    #[serde(default)]
+    labels: Vec<String>,
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketView, Failure> {
@@ -26,6 +34,9 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketView,
             // The id is allocated in the write transaction: two agents cannot get the same one.
             parent: arguments.parent.as_deref().map(node_words),
             kind: arguments.kind.unwrap_or_else(|| "task".to_owned()),
+            priority: arguments.priority,
+            due: arguments.due,
+            labels: arguments.labels,
             ..NewTicket::with_title(&arguments.title)
         },
     )
