@@ -353,6 +353,7 @@ fn print_ticket(app: &App, ticket: &TicketView) {
         format!("  {file} · {} ({reasons})", ticket.work_level),
     ));
     if let Some(guide) = &ticket.guide {
-        app.ui.print_line(format_args!("\n{guide}"));
+        app.ui.print_blank_line();
+        app.ui.print_lines(guide);
     }
 }

@@ -129,6 +129,18 @@ fn a_phase_changes_one_key_and_no_other_byte() {
 }
 
 #[test]
+fn the_guide_of_a_phase_keeps_its_lines() {
+    let project = tickets();
+    let made = project.json(&["ticket", "new", "Fix a typo"]);
+    let output = project.ok(&["ticket", "phase", &text(&made, "id"), "implement"]);
+    assert!(
+        output.stdout.lines().any(|line| line == "## The cycle"),
+        "{}",
+        output.stdout
+    );
+}
+
+#[test]
 fn a_ticket_is_made_and_split() {
     let project = tickets();
     let made = project.json(&["ticket", "new", "Новый  экспорт"]);
