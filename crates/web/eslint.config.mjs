@@ -1,6 +1,6 @@
 // What eslint looks at in the dashboard's scripts; `./test --web` runs it. Rules of its core alone: nothing to install beside it.
 const browser = [
-  "CSS", "CustomEvent", "DOMParser", "EventSource", "FormData", "HTMLElement", "HTMLFormElement", "HTMLInputElement", "URLSearchParams",
+  "CSS", "CustomEvent", "DOMParser", "EventSource", "FormData", "HTMLElement", "HTMLFormElement", "HTMLInputElement", "URL", "URLSearchParams",
   "addEventListener", "clearTimeout", "customElements", "document", "fetch", "history", "location", "setTimeout",
 ];
 

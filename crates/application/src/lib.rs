@@ -54,6 +54,7 @@ pub mod children_status;
 pub mod claim_node;
 pub mod comment;
 pub mod conflicts;
+pub mod count_pending;
 pub mod create_backup;
 pub mod decisions;
 pub mod diff_version;

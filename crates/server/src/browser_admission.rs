@@ -8,7 +8,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, ORIGIN, SET_COOKIE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, ORIGIN, SET_COOKIE,
+};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -95,6 +97,13 @@ pub(crate) async fn admit_browser(
     let response = match summary.changes {
         // The scope of each action is checked where it runs; a read-only token does not get there.
         // Checked before the body is read: a read-only token cannot make the server buffer 32 MB.
+        // A form is answered by the dashboard, which refuses it with a page before it reads a body.
+        true if !admitted.scope.is_sufficient_for(Scope::Agent)
+            && summary.class == RouteClass::Action =>
+        {
+            let without_body = request.map(|_| Body::empty());
+            state.limits.await_response(next.run(without_body)).await
+        }
         true if !admitted.scope.is_sufficient_for(Scope::Agent) => {
             let hint = "this token is read-only: ask for one with a wider scope";
             json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
@@ -158,6 +167,17 @@ fn redirect_with_cookie(cookie: &CookieAttributes, value: &str, uri: &Uri) -> Re
     response
 }
 
+/// The page of a browser that is not authenticated. It loads nothing: assets need a token, too.
+const LOGIN_HINT: &str = "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+    <meta name=\"color-scheme\" content=\"light dark\"><title>Sign in · Throughline</title></head><body><main>\
+    <h1>This browser is not signed in</h1>\
+    <p>This page needs the address that <code>tl serve</code> printed, or a token you were given, \
+    with <code>?token=</code> in it.</p>\
+    <ul><li>On this machine: run <code>tl serve --open</code>.</li>\
+    <li>On a server of your team: ask for <code>tl team token create NAME --as human:YOU --scope approve</code>.</li></ul>\
+    </main></body></html>\n";
+
 /// Returns the response for a browser that is not authenticated: how to get in.
 fn login_hint_response(no: AuthenticationError) -> Response {
     // Rate limits and an unavailable database are for programs and people alike; only a missing
@@ -165,16 +185,18 @@ fn login_hint_response(no: AuthenticationError) -> Response {
     if no != AuthenticationError::InvalidCredential {
         return authentication_error_response(no);
     }
-    let text = "Throughline: this page needs the address that `tl serve` printed, or a token you were given, \
-                with `?token=` in it.\n";
-    let mut response = Response::new(Body::from(text));
+    let mut response = Response::new(Body::from(LOGIN_HINT));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
     headers.insert(
         CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
+        HeaderValue::from_static("text/html; charset=utf-8"),
     );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
+    );
     headers.insert(
         "x-content-type-options",
         HeaderValue::from_static("nosniff"),

@@ -12,6 +12,13 @@ function parsed(html) {
   return new DOMParser().parseFromString(trusted ? trusted.createHTML(html) : html, "text/html");
 }
 
+// The notice of a decision is said once: not again on a reload, and not in a link that is passed on.
+const address = new URL(location.href);
+if (address.searchParams.has("done")) {
+  address.searchParams.delete("done");
+  history.replaceState(history.state, "", address);
+}
+
 /** Whether somebody is in the middle of writing there. */
 function isInUse(/** @type {Element} */ section) {
   const fields = /** @type {NodeListOf<HTMLTextAreaElement>} */ (section.querySelectorAll("textarea"));
@@ -21,10 +28,21 @@ function isInUse(/** @type {Element} */ section) {
 /** What the server last said, by section: what the browser did to it since does not count. */
 const rendered = new Map([...document.querySelectorAll("[data-live]")].map((section) => [section.id, section.outerHTML]));
 
+/** The number of pending decisions, in the title, the icon and the navigation. */
+function refreshFrame(/** @type {Document} */ fresh) {
+  document.title = fresh.title;
+  for (const query of ["link[rel=icon]", "header.top nav"]) {
+    const [old, next] = [document.querySelector(query), fresh.querySelector(query)];
+    // What has the focus stays: a reader in the navigation must not be thrown out of it.
+    if (old && next && old.outerHTML !== next.outerHTML && !old.contains(document.activeElement)) old.replaceWith(document.adoptNode(next));
+  }
+}
+
 async function refresh() {
   const answer = await fetch(location.href, { headers: { accept: "text/html" } });
   if (!answer.ok) return;
   const fresh = parsed(await answer.text());
+  refreshFrame(fresh);
   for (const section of document.querySelectorAll("[data-live]")) {
     const next = fresh.getElementById(section.id);
     const html = next?.outerHTML ?? "";
@@ -61,8 +79,8 @@ class Live extends HTMLElement {
       clearTimeout(planned);
       planned = setTimeout(() => {
         const tree = document.querySelector("tl-tree");
-        if (tree) tree.dispatchEvent(new CustomEvent("tl-changed"));
-        else refresh().catch(() => {});
+        tree?.dispatchEvent(new CustomEvent("tl-changed"));
+        refresh().catch(() => {});
         this.dataset.changes = String(Number(this.dataset.changes ?? 0) + 1);
       }, 100);
     };

@@ -27,18 +27,51 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "diff.css" CSS,
     "tables.css" CSS,
     "details.css" CSS,
+    "print.css" CSS,
+    "contrast.css" CSS,
     "app.js" JS,
     "live.js" JS,
     "tree.js" JS,
-    "icon.svg" SVG,
 ];
 
-/// Returns the names of the style sheets, in cascade order.
+/// The colours of the high-contrast theme, which apply only on request.
+pub(crate) const CONTRAST_STYLE: &str = "contrast.css";
+
+/// Returns the names of the style sheets of every theme, in cascade order.
 pub(crate) fn style_names() -> impl Iterator<Item = &'static str> {
     ASSETS
         .iter()
-        .filter(|(_, kind, _)| *kind == CSS)
+        .filter(|(name, kind, _)| *kind == CSS && *name != CONTRAST_STYLE)
         .map(|(name, ..)| *name)
+}
+
+/// Serves the icon with the number of pending decisions, so that a tab in the background shows it.
+pub(crate) async fn serve_icon(Path(count): Path<usize>) -> impl IntoResponse {
+    let badge = match count {
+        0 => String::new(),
+        _ => {
+            // Two characters are the most that can be read at 16 pixels.
+            let label = if count > 9 {
+                "9+".to_owned()
+            } else {
+                count.to_string()
+            };
+            format!(
+                "<rect x=\"5\" y=\"6\" width=\"11\" height=\"10\" rx=\"3\" fill=\"#b3261e\"/>\
+                 <text x=\"10.5\" y=\"14\" text-anchor=\"middle\" font-family=\"sans-serif\" \
+                 font-size=\"8\" font-weight=\"700\" fill=\"#fff\">{label}</text>"
+            )
+        }
+    };
+    let picture = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">\
+         <path d=\"M3 2v12M3 5h6M3 9h9M3 13h5\" fill=\"none\" stroke=\"#2f6fd0\" stroke-width=\"2\" \
+         stroke-linecap=\"round\"/>{badge}</svg>"
+    );
+    (
+        [(CONTENT_TYPE, SVG), (CACHE_CONTROL, "max-age=86400")],
+        picture,
+    )
 }
 
 pub(crate) async fn serve_asset(Path(name): Path<String>, headers: HeaderMap) -> Response {

@@ -9,6 +9,7 @@ mod actions;
 mod api;
 mod assets;
 mod authorization;
+mod frame;
 mod headers;
 mod live;
 mod lookout;
@@ -25,7 +26,7 @@ use application::open_gates::BlockedStep;
 use application::tree_cache::CachedTree;
 use application::{Context, Failure, Workspace};
 use axum::Router;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -89,6 +90,8 @@ pub trait HookLedger: Send + Sync + 'static {
 /// The dashboard of one project.
 #[derive(Clone)]
 pub struct Dashboard {
+    /// Name of the project, in the header and title of every page.
+    project: Arc<str>,
     workspace: Arc<dyn Workspace>,
     hooks: Arc<dyn HookLedger>,
     lookout: Arc<Lookout>,
@@ -104,11 +107,12 @@ pub struct Dashboard {
 const MAX_CONCURRENT_CALLS: usize = 4;
 
 impl Dashboard {
-    /// Creates the dashboard of a project.
+    /// Creates the dashboard of the project called `project`.
     #[must_use]
-    pub fn new(workspace: Arc<dyn Workspace>, hooks: Arc<dyn HookLedger>) -> Self {
+    pub fn new(project: &str, workspace: Arc<dyn Workspace>, hooks: Arc<dyn HookLedger>) -> Self {
         let lookout = Arc::new(Lookout::of(workspace.clone()));
         Self {
+            project: project.into(),
             live: Arc::new(Live::of(workspace.clone(), lookout.clone())),
             workspace,
             hooks,
@@ -142,7 +146,9 @@ impl Dashboard {
             .route("/gates", get(pages::gates::gates_page))
             .route("/memory", get(pages::memory::memory_page))
             .route("/search", get(pages::search::search_page))
+            .route("/theme/{name}", get(frame::choose_theme))
             .route("/assets/{name}", get(assets::serve_asset))
+            .route("/icons/{count}", get(assets::serve_icon))
             .fallback(pages::page_not_found);
         // Read-only is a property of the routes: a handler that forgot to check cannot exist.
         let decisions = if self.only_shows {
@@ -170,6 +176,7 @@ impl Dashboard {
             .merge(decisions)
             .merge(sync::router())
             .merge(api::router())
+            .layer(from_fn_with_state(self.clone(), frame::complete_page))
             .layer(from_fn(headers::add_security_headers))
             .layer(CompressionLayer::new())
             .with_state(self.clone())
@@ -208,6 +215,16 @@ impl Dashboard {
     ) -> Result<T, Failure> {
         let lookout = self.lookout.clone();
         self.aside(move || lookout.ask(use_case)).await
+    }
+
+    /// Runs a use case on the cached tree without a scan of the files, right after a page whose
+    /// handler has done one.
+    async fn ask_recorded<T: Send + 'static>(
+        &self,
+        use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let lookout = self.lookout.clone();
+        self.aside(move || lookout.ask_recorded(use_case)).await
     }
 
     /// Runs blocking work on the current thread, with a limit on concurrency.

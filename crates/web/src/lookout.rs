@@ -168,9 +168,17 @@ impl Lookout {
     /// Runs a use case on the tree as recorded now. Blocks on I/O.
     pub(crate) fn ask<T>(
         &self,
-        mut use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
+        use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.look_if_due();
+        self.ask_recorded(use_case)
+    }
+
+    /// Like [`Self::ask`], without a scan of the files.
+    pub(crate) fn ask_recorded<T>(
+        &self,
+        mut use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let seen = &self.seen;
         seen.workspace
             .run_use_case(Channel::Web, &seen.workspace.local_person(), &mut |ctx| {

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use serde_json::json;
 
 use crate::pages::{NavigationEntry, render_message, render_page};
-use crate::urls::node_url;
+use crate::urls::{encode_query_value, node_url};
 
 fn status(kind: FailureKind) -> StatusCode {
     match kind {
@@ -45,7 +45,7 @@ impl IntoResponse for Refusal {
         // The same message and steps as in the terminal, with names as code.
         let content = html! {
             section.notice.refused role="alert" {
-                h1 { "This action failed" }
+                h1 { (heading(failure.kind)) }
                 p { (render_message(&failure.message)) }
                 @if !failure.next_steps.is_empty() {
                     h2 { "What to do next" }
@@ -56,18 +56,59 @@ impl IntoResponse for Refusal {
         };
         (
             status(failure.kind),
-            render_page(NavigationEntry::Elsewhere, "Not done", &content),
+            render_page(NavigationEntry::Elsewhere, heading(failure.kind), &content),
         )
             .into_response()
     }
 }
 
-/// Renders a next step: a link to the plan it is about, or the command.
-fn render_next_step(step: &str) -> Markup {
-    match NextStep::parse(step).concerned_node() {
-        Some(node) => html! { a href=(node_url(node)) { code { (step) } } },
-        None => html! { code { (step) } },
+/// Returns the heading of a failure's page. A page that does not exist is no action that failed.
+fn heading(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::NotFound => "Not found",
+        FailureKind::Refused => "Not allowed",
+        FailureKind::Conflict => "Changed meanwhile",
+        FailureKind::Invalid | FailureKind::Unavailable | FailureKind::Internal => {
+            "This action failed"
+        }
     }
+}
+
+/// Renders a next step: a link to the page that does the same, with the command beside it.
+fn render_next_step(step: &str) -> Markup {
+    let parsed = NextStep::parse(step);
+    match (page_of_step(&parsed), parsed) {
+        (Some((address, label)), NextStep::Command { arguments, comment }) => html! {
+            a href=(address) { (label) }
+            @if let Some(comment) = comment { ": " (comment) }
+            " " code.quiet { "tl " (arguments.join(" ")) }
+        },
+        _ => html! { (render_message(step)) },
+    }
+}
+
+/// Returns the page for a command of a next step, and what its link says.
+fn page_of_step(step: &NextStep) -> Option<(String, String)> {
+    if let Some(node) = step.concerned_node() {
+        return Some((node_url(node), format!("Open {node}")));
+    }
+    let NextStep::Command { arguments, .. } = step else {
+        return None;
+    };
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (address, label) = match words.as_slice() {
+        ["tree", ..] => ("/tree".to_owned(), "Open the tree"),
+        ["status" | "next", ..] => ("/".to_owned(), "Open what waits"),
+        ["log" | "undo", ..] => ("/timeline".to_owned(), "Open the timeline"),
+        ["review", ..] => ("/reviews".to_owned(), "Open the reviews"),
+        ["story", "tick", ..] => ("/ticks".to_owned(), "Open the ticks"),
+        ["search", word, ..] => (
+            format!("/search?text={}", encode_query_value(word)),
+            "Search the project",
+        ),
+        _ => return None,
+    };
+    Some((address, label.to_owned()))
 }
 
 /// A failure as JSON.
@@ -89,5 +130,30 @@ impl IntoResponse for ApiRefusal {
         } = self.0;
         let body = json!({ "error": { "kind": kind.as_str(), "message": message, "next_steps": next_steps } });
         (status(kind), Json(body)).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_a_page_can_do_is_a_link() {
+        for (step, wanted) in [
+            ("tl tree", "<a href=\"/tree\">Open the tree</a>"),
+            (
+                "tl approve act-1/chapter-01   # first",
+                "<a href=\"/nodes/act-1/chapter-01\">Open act-1/chapter-01</a>: first",
+            ),
+            ("tl search \"a b\"", "href=\"/search?text=a%20b\""),
+            (
+                "ask the person: `tl x`",
+                "ask the person: <code>tl x</code>",
+            ),
+            ("tl team token create NAME", "tl team token create NAME"),
+        ] {
+            let shown = render_next_step(step).into_string();
+            assert!(shown.contains(wanted), "{step}: {shown}");
+        }
     }
 }

@@ -122,7 +122,11 @@ impl ServeArgs {
         let hooks = Arc::new(ProjectHookLedger {
             root: app.find_project()?.root,
         });
-        let mut dashboard = Dashboard::new(surface.workspace().clone(), hooks);
+        let name = project.root.file_name().map_or_else(
+            || project.root.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        let mut dashboard = Dashboard::new(&name, surface.workspace().clone(), hooks);
         // `--read-only` covers both surfaces: a dashboard that decides beside read-only MCP tools
         // would surprise.
         if self.offered.read_only {

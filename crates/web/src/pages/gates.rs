@@ -4,10 +4,11 @@ use axum::extract::State;
 use maud::{Markup, html};
 
 use super::{NavigationEntry, render_page};
+use crate::frame::Page;
 use crate::refusal::Refusal;
 use crate::{Dashboard, GateReport};
 
-pub(crate) async fn gates_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+pub(crate) async fn gates_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
     // The ledger is a file of the program, so it comes through a trait.
     let hooks = dashboard.hooks.clone();
     let report = dashboard.ask(move |ctx| hooks.report(ctx)).await?;

@@ -9,12 +9,13 @@ use serde_json::Value;
 use super::{NavigationEntry, render_page, render_time};
 use crate::Dashboard;
 use crate::api::{Memories, Search, Tie, memories};
+use crate::frame::Page;
 use crate::refusal::Refusal;
 
 pub(crate) async fn memory_page(
     State(dashboard): State<Dashboard>,
     Query(asked): Query<Search>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     let wanted = asked.clone();
     // In one use case: one store connection for both.
     let (found, graph) = dashboard

@@ -1,4 +1,4 @@
-//! The pages, one file each; here the shared frame and fragments: status, time, principal, links.
+//! The pages, one file each; here the shared fragments: status, time, principal, links.
 
 pub(crate) mod diff;
 pub(crate) mod gates;
@@ -16,13 +16,14 @@ use application::Failure;
 use domain::ids::Principal;
 use domain::node::{Progress, Status};
 use domain::time::Timestamp;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
+use crate::frame::Page;
 use crate::refusal::Refusal;
-use crate::{assets, urls};
+use crate::urls;
 
 /// The page in the navigation.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NavigationEntry {
     Now,
     Tree,
@@ -35,7 +36,7 @@ pub(crate) enum NavigationEntry {
     Elsewhere,
 }
 
-const NAVIGATION: &[(NavigationEntry, &str, &str)] = &[
+pub(crate) const NAVIGATION: &[(NavigationEntry, &str, &str)] = &[
     (NavigationEntry::Now, "/", "Now"),
     (NavigationEntry::Tree, "/tree", "Tree"),
     (NavigationEntry::Timeline, "/timeline", "Timeline"),
@@ -46,38 +47,12 @@ const NAVIGATION: &[(NavigationEntry, &str, &str)] = &[
     (NavigationEntry::Search, "/search", "Search"),
 ];
 
-/// Renders a page with its frame around the content.
-pub(crate) fn render_page(place: NavigationEntry, title: &str, content: &Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · Throughline" }
-                link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                @for style in assets::style_names() { link rel="stylesheet" href={ "/assets/" (style) }; }
-                // As a module: it runs deferred and in strict mode, and every form works without
-                // it.
-                script type="module" src="/assets/app.js" {}
-            }
-            body {
-                // First in the tab order, for keyboard users.
-                a.skip href="#main" { "Skip to the content" }
-                header.top {
-                    a.brand href="/" { "Throughline" }
-                    nav aria-label="Pages" {
-                        @for (other, address, name) in NAVIGATION {
-                            a href=(address) aria-current=[(*other == place).then_some("page")] { (name) }
-                        }
-                    }
-                    // Says when the live connection is lost; a stale page must not look current.
-                    tl-live role="status" {}
-                }
-                main id="main" tabindex="-1" { (content) }
-            }
-        }
+/// Returns a page; its frame is rendered around it afterwards.
+pub(crate) fn render_page(place: NavigationEntry, title: &str, content: &Markup) -> Page {
+    Page {
+        place,
+        title: title.to_owned(),
+        content: content.clone(),
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
     NavigationEntry, diff, link_to_node, render_message, render_notice, render_page,
     render_principal, render_progress, render_status, render_time,
 };
+use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown, urls};
 
@@ -35,9 +36,10 @@ pub(crate) struct Beside {
 
 pub(crate) async fn node_page(
     State(dashboard): State<Dashboard>,
+    rights: Rights,
     Path(path): Path<String>,
     Query(beside): Query<Beside>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     let version = beside.version.clone();
     let found = dashboard
         .ask(move |ctx| load_node_page(ctx, from_ref(&path), version.as_deref()))
@@ -47,11 +49,11 @@ pub(crate) async fn node_page(
     Ok(render_page(
         NavigationEntry::Elsewhere,
         &title,
-        &render_content(&found, &beside),
+        &render_content(&rights, &found, &beside),
     ))
 }
 
-fn render_content(found: &NodePage, beside: &Beside) -> Markup {
+fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup {
     let NodePage {
         plan:
             view @ PlanView {
@@ -98,7 +100,7 @@ fn render_content(found: &NodePage, beside: &Beside) -> Markup {
         }
         @if let Some(why) = why { (render_explanation(why)) }
         @if let Some(question) = question { (render_question(question)) }
-        (render_decisions(view, falls_below))
+        (render_decisions(rights, view, falls_below))
         div.beside {
             article #plan data-live {
                 h2 { "The plan" }
@@ -125,13 +127,15 @@ fn render_content(found: &NodePage, beside: &Beside) -> Markup {
                 li.card { p.note dir="auto" { (said.text) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) @if !said.open { " · answered" } } }
             } }
         }
-        form.comment action="/do/comment" method="post" {
-            input type="hidden" name="node" value=(node.path);
-            label for="say" { "Comment for the agent" }
-            textarea #say name="text" rows="3" required maxlength="10000" {}
-            button type="submit" { "Comment" }
+        @if rights.allow("comment") {
+            form.comment action="/do/comment" method="post" {
+                input type="hidden" name="node" value=(node.path);
+                label for="say" { "Comment for the agent" }
+                textarea #say name="text" rows="3" required maxlength="10000" {}
+                button type="submit" { "Comment" }
+            }
         }
-        (render_versions(node.path.as_str(), versions, compared.as_ref()))
+        (render_versions(rights, node.path.as_str(), versions, compared.as_ref()))
         @if let Some(evidence) = evidence { (render_evidence(evidence)) }
         section #log data-live {
             h2 { "Log" }
@@ -170,7 +174,7 @@ fn render_explanation(why: &Explanation) -> Markup {
 
 /// Renders the forms for decisions, each with the version on the page: a decision about another
 /// text is refused.
-fn render_decisions(view: &PlanView, falls_below: &[String]) -> Markup {
+fn render_decisions(rights: &Rights, view: &PlanView, falls_below: &[String]) -> Markup {
     let node = &view.plan.node;
     // Without a text there is nothing to decide about.
     let Some(version) = node.version_hash else {
@@ -184,6 +188,43 @@ fn render_decisions(view: &PlanView, falls_below: &[String]) -> Markup {
             input type="hidden" name="parent_version" value=(above);
         }
     };
+    html! {
+        section.decide #decide data-live aria-label="Decide" {
+            (render_consent(rights, view, &bound))
+            @if rights.allow("request-changes") {
+                details {
+                    summary { "Request changes" }
+                    form action="/do/request-changes" method="post" {
+                        (bound)
+                        label for="what-to-change" { "What has to change; the agent gets these words" }
+                        textarea #what-to-change name="text" rows="3" required maxlength="10000" {}
+                        button type="submit" { "Request changes" }
+                    }
+                }
+            }
+            @if rights.allow("condemn") {
+                details {
+                    summary { "Reject it" }
+                    @if falls_below.is_empty() { p.quiet { "Nothing below it depends on it." } } @else {
+                        p { (count_with_noun(falls_below.len(), "plan", "plans")) " below become stale with it:" }
+                        ul { @for path in falls_below.iter().take(MAX_LISTED_BELOW) { li { (link_to_node(path)) } } }
+                        @if falls_below.len() > MAX_LISTED_BELOW { p.quiet { "and " (falls_below.len() - MAX_LISTED_BELOW) " more" } }
+                    }
+                    form action="/do/condemn" method="post" {
+                        (bound)
+                        label for="why-condemned" { "Why it must not be used" }
+                        textarea #why-condemned name="text" rows="2" required {}
+                        button.danger type="submit" { "Reject, with all below" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Renders the forms that agree to a plan, or why there is none: only what can succeed is offered.
+fn render_consent(rights: &Rights, view: &PlanView, bound: &Markup) -> Markup {
+    let node = &view.plan.node;
     // Only where there is something to override: an always visible checkbox would be ticked by
     // habit.
     let despite = html! {
@@ -192,42 +233,29 @@ fn render_decisions(view: &PlanView, falls_below: &[String]) -> Markup {
         }
     };
     let holds = node.approval.as_ref().is_some_and(|it| it.holds);
+    let undecided_parent = view
+        .parent
+        .as_ref()
+        .map(|parent| &parent.node)
+        .filter(|parent| parent.status != Status::Approved);
     html! {
-        section.decide #decide data-live aria-label="Decide" {
-            @match node.status {
-                Status::Approved => p.quiet { "Nothing to decide: exactly this text is approved." },
-                // A draft has no approval to renew; the decision about its parent settles it.
-                Status::RequiresRevalidation if !holds => p.quiet { "Nothing to decide yet: this draft follows its parent." },
-                Status::RequiresRevalidation => {
-                    form action="/do/revalidate" method="post" { (bound) (despite) button.primary type="submit" { "Keep as it is" } }
-                    form action="/do/approve" method="post" { (bound) (despite) button type="submit" { "Approve again" } }
-                }
-                Status::Draft | Status::Invalid => {
-                    form action="/do/approve" method="post" { (bound) (despite) button.primary type="submit" { "Approve this text" } }
-                }
+        @match (node.status, undecided_parent) {
+            (Status::Approved, _) => p.quiet { "Nothing to decide: exactly this text is approved." },
+            // An approval is against the parent's text, so the parent comes first.
+            (_, Some(parent)) => p {
+                "The plan above is decided first: "
+                a href=(urls::node_url(&parent.path)) { (parent.title.as_deref().unwrap_or(&parent.entity_id)) }
+                " " (render_status(parent.status))
+            },
+            // A draft has no approval to renew; the decision about its parent settles it.
+            (Status::RequiresRevalidation, None) if !holds => p.quiet { "Nothing to decide yet: this draft follows its parent." },
+            _ if !rights.allow("approve") => (rights.explain_missing("approve")),
+            (Status::RequiresRevalidation, None) => {
+                form action="/do/revalidate" method="post" { (bound) (despite) button.primary type="submit" { "Keep as it is" } }
+                form action="/do/approve" method="post" { (bound) (despite) button type="submit" { "Approve again" } }
             }
-            details {
-                summary { "Request changes" }
-                form action="/do/request-changes" method="post" {
-                    (bound)
-                    label for="what-to-change" { "What has to change; the agent gets these words" }
-                    textarea #what-to-change name="text" rows="3" required maxlength="10000" {}
-                    button type="submit" { "Request changes" }
-                }
-            }
-            details {
-                summary { "Reject it" }
-                @if falls_below.is_empty() { p.quiet { "Nothing below it depends on it." } } @else {
-                    p { (count_with_noun(falls_below.len(), "plan", "plans")) " below become stale with it:" }
-                    ul { @for path in falls_below.iter().take(MAX_LISTED_BELOW) { li { (link_to_node(path)) } } }
-                    @if falls_below.len() > MAX_LISTED_BELOW { p.quiet { "and " (falls_below.len() - MAX_LISTED_BELOW) " more" } }
-                }
-                form action="/do/condemn" method="post" {
-                    (bound)
-                    label for="why-condemned" { "Why it must not be used" }
-                    textarea #why-condemned name="text" rows="2" required {}
-                    button.danger type="submit" { "Reject, with all below" }
-                }
+            (Status::Draft | Status::Invalid, None) => {
+                form action="/do/approve" method="post" { (bound) (despite) button.primary type="submit" { "Approve this text" } }
             }
         }
     }
@@ -253,7 +281,12 @@ fn render_question(question: &ApprovalQuestion) -> Markup {
     }
 }
 
-fn render_versions(path: &str, versions: &[VersionView], compared: Option<&DiffView>) -> Markup {
+fn render_versions(
+    rights: &Rights,
+    path: &str,
+    versions: &[VersionView],
+    compared: Option<&DiffView>,
+) -> Markup {
     // The version a restore replaces, so that an edit since then is a conflict.
     let current = versions.iter().find(|version| version.current);
     html! {
@@ -274,12 +307,12 @@ fn render_versions(path: &str, versions: &[VersionView], compared: Option<&DiffV
                                 "Compare" span.hidden { " with " (version.version_hash.short_hex()) }
                             }
                         }
-                        form action="/do/restore" method="post" {
+                        @if rights.allow("restore") { form action="/do/restore" method="post" {
                             input type="hidden" name="node" value=(path);
                             input type="hidden" name="version" value=(version.version_hash);
                             @if let Some(current) = current { input type="hidden" name="replaces" value=(current.version_hash); }
                             button.small type="submit" { "Restore" span.hidden { " " (version.version_hash.short_hex()) } }
-                        }
+                        } }
                     }
                 }
             } }

@@ -15,12 +15,13 @@ use super::{
 };
 use crate::Dashboard;
 use crate::api::now_view;
+use crate::frame::Page;
 use crate::refusal::Refusal;
 
 /// Maximum length of a list; the rest is in the tree.
 const MAX_LIST_LENGTH: usize = 20;
 
-pub(crate) async fn now_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+pub(crate) async fn now_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
     // One use case for page and API: both show the same at the same moment.
     let now = now_view(&dashboard).await?;
     Ok(render_page(

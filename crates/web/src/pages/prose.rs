@@ -7,6 +7,7 @@ use domain::ports::FileReadResult;
 use maud::{Markup, html};
 
 use super::{NavigationEntry, link_to_node, render_page};
+use crate::frame::Page;
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown};
 
@@ -16,7 +17,7 @@ const MAX_PROSE_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) async fn prose_page(
     State(dashboard): State<Dashboard>,
     Path(path): Path<String>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     let (scene, text) = dashboard
         .ask(move |ctx| {
             let scene = show_generation(ctx, std::slice::from_ref(&path))?;

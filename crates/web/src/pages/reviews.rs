@@ -9,21 +9,23 @@ use super::timeline::Done;
 use super::{NavigationEntry, render_notice, render_page, render_principal, render_time};
 use crate::Dashboard;
 use crate::api::{Reviews, reviewed};
+use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
 
 pub(crate) async fn reviews_page(
     State(dashboard): State<Dashboard>,
+    rights: Rights,
     Query(after): Query<Done>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     let found = dashboard.ask(reviewed).await?;
     Ok(render_page(
         NavigationEntry::Reviews,
         "Reviews",
-        &render_content(&found, after.done.as_deref()),
+        &render_content(&rights, &found, after.done.as_deref()),
     ))
 }
 
-fn render_content(found: &Reviews, after: Option<&str>) -> Markup {
+fn render_content(rights: &Rights, found: &Reviews, after: Option<&str>) -> Markup {
     html! {
         h1 { "Reviews" }
         (render_notice(after))
@@ -43,14 +45,16 @@ fn render_content(found: &Reviews, after: Option<&str>) -> Markup {
         section #reviews data-live {
             h2 { "Reviews" }
             @if found.reviews.is_empty() { p.quiet { "There is no review." } }
-            @for review in &found.reviews { (render_review(review, found)) }
+            @for review in &found.reviews { (render_review(rights, review, found)) }
         }
     }
 }
 
-fn render_review(review: &ReviewView, found: &Reviews) -> Markup {
+fn render_review(rights: &Rights, review: &ReviewView, found: &Reviews) -> Markup {
     // A review of another clone has no checks here, only its verdicts.
-    let runs = review.state != LoopState::Complete && !review.items.is_empty();
+    // One right for all forms of a check: they are rows of one action in the scope table.
+    let runs =
+        review.state != LoopState::Complete && !review.items.is_empty() && rights.allow("conclude");
     // The subject of a workflow's review is `SUBJECT/phase`.
     let about = review.subject.rsplit_once('/').map(|(about, _)| about);
     // A workflow ends its reviews itself; a button here would take a step away from it.

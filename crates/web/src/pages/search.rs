@@ -10,13 +10,14 @@ use maud::{Markup, html};
 use super::{NavigationEntry, render_page, render_status, render_time};
 use crate::Dashboard;
 use crate::api::{SearchText, search_everywhere};
+use crate::frame::Page;
 use crate::refusal::Refusal;
 use crate::urls;
 
 pub(crate) async fn search_page(
     State(dashboard): State<Dashboard>,
     Query(asked): Query<SearchText>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     let text = asked.text.trim().to_owned();
     let found = match text.is_empty() {
         true => None,

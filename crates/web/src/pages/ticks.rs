@@ -14,25 +14,27 @@ use super::{
     NavigationEntry, link_to_node, render_message, render_notice, render_page, render_time,
 };
 use crate::api::Ticks;
+use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
 pub(crate) async fn ticks_page(
     State(dashboard): State<Dashboard>,
+    rights: Rights,
     Query(asked): Query<Ticks>,
     Query(after): Query<Done>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     // The page shows the newest ticks; the link below loads all of them.
     let limit = asked.clamped_limit();
     let found = dashboard.ask(move |ctx| show_ticks(ctx, limit)).await?;
     Ok(render_page(
         NavigationEntry::Ticks,
         "Ticks",
-        &render_content(&found, after.done.as_deref()),
+        &render_content(&rights, &found, after.done.as_deref()),
     ))
 }
 
-fn render_content(found: &TicksView, after: Option<&str>) -> Markup {
+fn render_content(rights: &Rights, found: &TicksView, after: Option<&str>) -> Markup {
     let TicksView {
         novel,
         current_tick,
@@ -66,7 +68,7 @@ fn render_content(found: &TicksView, after: Option<&str>) -> Markup {
         }
         section #ticks data-live {
             @if !ticks.is_empty() { h2 { "The loop" } }
-            @for tick in ticks { (render_tick(tick)) }
+            @for tick in ticks { (render_tick(rights, tick)) }
             @if *ticks_total > ticks.len() {
                 nav.pages aria-label="Parts of the list" { a href={ "/ticks?limit=" (ticks_total) } { "All " (ticks_total) } }
             }
@@ -98,7 +100,7 @@ fn render_scene(scene: &SceneView) -> Markup {
     }
 }
 
-fn render_tick(tick: &TickView) -> Markup {
+fn render_tick(rights: &Rights, tick: &TickView) -> Markup {
     let record = &tick.record;
     html! {
         article.card.tick {
@@ -116,7 +118,7 @@ fn render_tick(tick: &TickView) -> Markup {
             }
             @for error in &record.errors { p.problem role="note" { (render_message(error)) } }
             @for warning in &record.warnings { p.quiet { (warning) } }
-            @if tick.is_open {
+            @if tick.is_open && rights.allow("retry") {
                 div.acts {
                     form action="/do/retry" method="post" {
                         input type="hidden" name="tick" value=(record.tick);

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{NavigationEntry, render_notice, render_page, render_principal, render_time};
 use crate::api::{Stretch, Timeline, stretch};
+use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
@@ -17,9 +18,10 @@ pub(crate) struct Done {
 
 pub(crate) async fn timeline_page(
     State(dashboard): State<Dashboard>,
+    rights: Rights,
     Query(asked): Query<Stretch>,
     Query(after): Query<Done>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     // The page repeats the filter in its form and in the link to the next page.
     let wanted = asked.clone();
     let timeline = dashboard
@@ -28,7 +30,7 @@ pub(crate) async fn timeline_page(
     Ok(render_page(
         NavigationEntry::Timeline,
         "Timeline",
-        &render_content(&asked, &timeline, after.done.as_deref()),
+        &render_content(&rights, &asked, &timeline, after.done.as_deref()),
     ))
 }
 
@@ -49,7 +51,12 @@ const FILTER_VERBS: &[Verb] = &[
     Verb::Undo,
 ];
 
-fn render_content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup {
+fn render_content(
+    rights: &Rights,
+    asked: &Stretch,
+    timeline: &Timeline,
+    after: Option<&str>,
+) -> Markup {
     html! {
         h1 { "Timeline" }
         (render_notice(after))
@@ -73,7 +80,7 @@ fn render_content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> 
                         }
                         @if let Some(by) = operation.undone_by { p.quiet { "undone by " (by) } }
                         // The first operation creates the project; there is nothing before it to go back to.
-                        @else if operation.verb != Verb::Init {
+                        @else if operation.verb != Verb::Init && rights.allow("undo") {
                             form action="/do/undo" method="post" {
                                 input type="hidden" name="operation" value=(operation.operation);
                                 button.small type="submit" { "Undo" span.hidden { " operation " (operation.operation) } }

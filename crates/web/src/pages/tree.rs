@@ -8,13 +8,14 @@ use domain::node::Status;
 use maud::{Markup, html};
 
 use super::{NavigationEntry, render_page, render_progress, render_status};
+use crate::frame::Page;
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
 pub(crate) async fn tree_page(
     State(dashboard): State<Dashboard>,
     Query(wanted): Query<WindowRequest>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     let request = wanted.clone();
     let window = dashboard
         .ask_tree(move |_, known| Ok(list_tree_window(known, &request)))

@@ -259,11 +259,11 @@ fn strangers_are_turned_away() {
         let browser = Browser::start(Setup::default()).await;
         browser.goto(&server, "/").await;
         browser
-            .sees("body", "needs the address that `tl serve` printed")
+            .sees("body", "needs the address that tl serve printed")
             .await;
         browser.goto(&server, "/?token=0123").await;
         browser
-            .sees("body", "needs the address that `tl serve` printed")
+            .sees("body", "needs the address that tl serve printed")
             .await;
         browser
             .client
@@ -490,6 +490,155 @@ fn everyone_can_use_every_page() {
                 );
             }
         }
+    });
+}
+
+#[test]
+fn the_frame_names_project_and_reader_and_counts_what_waits() {
+    let project = story();
+    let name = project
+        .root()
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.sees("tl-live", "live").await;
+        browser.sees("header.top .brand", &name).await;
+        browser.sees("header.top .reader", "may decide").await;
+        browser.sees("#pending", "1").await;
+        let title = format!("(1) Now · {name}");
+        assert_eq!(browser.evaluate("return document.title").await, title);
+        let icon = "return document.querySelector('link[rel=icon]').getAttribute('href')";
+        assert_eq!(browser.evaluate(icon).await, "/icons/1");
+        // Elsewhere, and without a reload.
+        browser.goto(&server, "/tree").await;
+        browser.sees("tl-live", "live").await;
+        project.ok(&["approve", "scene", "0101"]);
+        browser
+            .until_script_gives("return document.title", &format!("Tree · {name}"))
+            .await;
+        assert_eq!(browser.evaluate(icon).await, "/icons/0");
+    });
+}
+
+#[test]
+fn a_chosen_theme_stays_on_every_page() {
+    let project = story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/tree?text=scene").await;
+        browser.click(".themes summary").await;
+        browser.click(".themes a[href^='/theme/dark']").await;
+        browser.sees("h1", "Tree").await;
+        let ground = "return getComputedStyle(document.body).backgroundColor";
+        assert_eq!(browser.evaluate(ground).await, "rgb(20, 23, 27)");
+        assert_eq!(
+            browser.evaluate("return location.search").await,
+            "?text=scene"
+        );
+        browser.goto(&server, SCENE).await;
+        assert_eq!(browser.evaluate(ground).await, "rgb(20, 23, 27)");
+        browser.click(".themes summary").await;
+        browser.click(".themes a[href^='/theme/contrast']").await;
+        browser.sees("#standing", "draft").await;
+        assert_eq!(browser.evaluate(ground).await, "rgb(255, 255, 255)");
+        browser.click(".themes summary").await;
+        browser.picture(&pictures().join("contrast.png")).await;
+        assert_eq!(browser.violations().await, Value::Array(Vec::new()));
+        // A link that was made elsewhere leads to a page of ours.
+        browser
+            .goto(&server, "/theme/light?back=//evil.example/")
+            .await;
+        browser.sees("h1", "Not found").await;
+    });
+}
+
+#[test]
+fn who_may_only_read_is_offered_nothing_that_is_refused() {
+    let project = story();
+    let token = project.json(&[
+        "team",
+        "token",
+        "create",
+        "guest",
+        "--as",
+        "human:guest",
+        "--scope",
+        "read",
+    ]);
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::start(Setup::default()).await;
+        let secret = token["secret"].as_str().expect("a secret");
+        browser
+            .goto(&server, &format!("{SCENE}?token={secret}"))
+            .await;
+        browser.sees("header.top .reader", "guest · may read").await;
+        browser.sees("#decide", "this needs approve").await;
+        for path in [SCENE, "/timeline", "/reviews", "/ticks"] {
+            browser.goto(&server, path).await;
+            assert_eq!(
+                browser
+                    .evaluate("return document.querySelectorAll('form[method=post]').length")
+                    .await,
+                0,
+                "{path}"
+            );
+        }
+        // A form of a page from before the token was narrowed.
+        browser
+            .evaluate(
+                "const form = document.createElement('form'); form.method = 'post'; \
+                 form.action = '/do/comment'; document.body.append(form); form.submit(); return 1",
+            )
+            .await;
+        browser.sees("h1", "Not allowed").await;
+        browser.sees("main", "tl team token create NAME").await;
+        browser.picture(&pictures().join("not-allowed.png")).await;
+    });
+}
+
+#[test]
+fn a_plan_below_an_undecided_one_leads_to_it_and_a_notice_is_said_once() {
+    let project = story();
+    project.write(
+        "acts/act-1/chapters/chapter-02/plan.md",
+        "# The second key\n\n## Characters\n- Mara\n",
+    );
+    project.write(
+        "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md",
+        "# Scene 2.1\n\n## Characters\n- Mara\n",
+    );
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser
+            .goto(&server, "/nodes/act-1/chapter-02/scene-0201")
+            .await;
+        browser
+            .sees("#decide", "The plan above is decided first")
+            .await;
+        browser.click("#decide a").await;
+        browser.sees("h1", "The second key").await;
+        browser.click("#decide .primary").await;
+        browser.sees("main", "Approved. Agents").await;
+        assert_eq!(browser.evaluate("return location.search").await, "");
+        browser.client.refresh().await.expect("a page");
+        browser.sees("#standing", "approved").await;
+        assert_eq!(
+            browser
+                .evaluate("return document.querySelectorAll('p.notice').length")
+                .await,
+            0
+        );
+        browser.goto(&server, "/nodes/act-1/chapter-99").await;
+        browser.sees("h1", "Not found").await;
+        browser.click("main li a").await;
+        browser.sees("h1", "Tree").await;
     });
 }
 

@@ -373,6 +373,20 @@ impl Browser {
             .unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
+    /// Waits until a script returns this text.
+    pub(crate) async fn until_script_gives(&self, script: &str, wanted: &str) {
+        let begun = Instant::now();
+        let mut given = Value::Null;
+        while begun.elapsed() < PATIENCE {
+            given = self.evaluate(script).await;
+            if given == wanted {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{script} gives {given}, not {wanted}");
+    }
+
     pub(crate) async fn picture(&self, to: &Path) {
         let bytes = self.client.screenshot().await.expect("a picture");
         let mut file = std::fs::File::create(to).expect("a file");
