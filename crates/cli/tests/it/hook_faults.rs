@@ -475,7 +475,7 @@ fn a_fault_is_not_forgotten_by_an_event_that_does_not_tell_it() {
             session.event("PreCompact", json!({ "trigger": "auto" }))
         }),
         ("a refused command", |_, session| {
-            session.prompt("/plan-chapter 777")
+            session.prompt("/plan-chapter 77777")
         }),
     ];
     let mut failed = Vec::new();

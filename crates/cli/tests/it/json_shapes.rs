@@ -309,7 +309,7 @@ fn errors() {
     let project = planned();
     let cases: &[(&[&str], i32, &str)] = &[
         (&["show", "act-9"], 1, "not-found"),
-        (&["plan", "act", "99"], 1, "invalid"),
+        (&["plan", "act", "9999"], 1, "invalid"),
         (&["revalidate", "act-1"], 1, "refused"),
         (&["show"], 2, "usage"),
     ];

@@ -281,7 +281,7 @@ fn other_files_are_nobodys_business() {
         "acts/act-1/notes.md",
         "acts/notes/strategic-plan.md",
         "acts/act-01/strategic-plan.md",
-        "acts/act-11/strategic-plan.md",
+        "acts/act-1111/strategic-plan.md",
         "acts/act-1/chapters/chapter-1/plan.md",
         "acts/act-1/chapters/chapter-01/scenes/scene-0102.md",
         "acts/act-1/chapters/chapter-01/content/scene-0101.md",
