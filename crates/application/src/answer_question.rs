@@ -44,7 +44,8 @@ impl From<&ApprovalQuestion> for AskedQuestion {
 }
 
 impl AskedQuestion {
-    fn expected_versions(&self) -> ExpectedVersions {
+    /// Returns the versions an answer is bound to.
+    pub(crate) fn expected_versions(&self) -> ExpectedVersions {
         ExpectedVersions {
             version: self.version.into(),
             parent: self.parent_version.map(Into::into),

@@ -25,7 +25,7 @@ use crate::scan::ScanScope;
 use crate::views::{ChangeRequestView, DiffView};
 
 /// Number of hexadecimal digits of a question's code.
-const CODE_DIGITS: usize = 8;
+pub(crate) const CODE_DIGITS: usize = 8;
 
 /// What a person is shown before they decide about a plan.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -92,7 +92,8 @@ impl ApprovalQuestion {
                 .starts_with(&code.to_ascii_lowercase())
     }
 
-    fn digest_identity(&self) -> Digest32 {
+    /// Returns the digest of everything an answer is bound to.
+    pub(crate) fn digest_identity(&self) -> Digest32 {
         let parent = self.parent_version_hash.map(|parent| parent.to_string());
         let parts = [
             self.path.as_str(),
@@ -106,6 +107,11 @@ impl ApprovalQuestion {
     /// Renders the question for a channel.
     #[must_use]
     pub fn render_for(&self, channel: QuestionChannel) -> RenderedQuestion {
+        render_question(&self.to_parts(), channel)
+    }
+
+    /// Returns what is rendered.
+    pub(crate) fn to_parts(&self) -> QuestionParts<'_> {
         let base = match (&self.base, &self.change) {
             (Some(base), Some(change)) => QuestionBase::Approved {
                 version: base.version_hash,
@@ -122,7 +128,7 @@ impl ApprovalQuestion {
                 .as_ref()
                 .map(|change| change.hunks.as_slice()),
         );
-        let parts = QuestionParts {
+        QuestionParts {
             path: &self.path,
             file: self.file_path.as_deref(),
             status: self.status,
@@ -130,8 +136,7 @@ impl ApprovalQuestion {
             base,
             parent_changes,
             warnings: &self.warnings,
-        };
-        render_question(&parts, channel)
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use domain::approval::{ApprovalRequest, Force, decide_approval};
 use domain::consistency::{ComparedPlan, check_consistency};
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{OperationId, VersionHash};
+use domain::needs::{Needs, NeedsProblem};
 use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::policy::ConsistencyPolicy;
@@ -242,9 +243,13 @@ fn refuse_cyclic_needs(
     }
     // Needs may point anywhere, so the whole tree is read; most plans have none and returned above.
     let tree = domain::tree::Tree::new(state.all_nodes()?);
-    let needs = domain::needs::Needs::from_tree(&tree, ctx.profiles);
+    refuse_needs_cycle(&Needs::from_tree(&tree, ctx.profiles), node, path)
+}
+
+/// Refuses a plan in one of the cycles of a tree's `needs`.
+pub(crate) fn refuse_needs_cycle(needs: &Needs, node: &Node, path: &str) -> Result<(), Failure> {
     let circle = needs.problems.iter().find(|problem| {
-        matches!(problem, domain::needs::NeedsProblem::Circle { .. }) && problem.node_path() == path
+        matches!(problem, NeedsProblem::Circle { .. }) && problem.node_path() == path
     });
     match circle {
         None => Ok(()),

@@ -91,6 +91,34 @@ impl RenderedQuestion {
 /// Renders a question for a channel.
 #[must_use]
 pub fn render_question(parts: &QuestionParts<'_>, channel: QuestionChannel) -> RenderedQuestion {
+    let lines = collect_lines(parts, &mut Vec::new());
+    cut_lines(&lines, channel, "on its page of the dashboard", parts.path)
+}
+
+/// Renders one question about several plans. It shows everything that the questions about each of
+/// them would show; a change of a parent only with the first plan that it touches.
+#[must_use]
+pub fn render_batch_question(
+    plans: &[QuestionParts<'_>],
+    channel: QuestionChannel,
+) -> RenderedQuestion {
+    let paths: Vec<&str> = plans.iter().map(|parts| parts.path).collect();
+    let mut lines = vec![format!("Approve {} plans at once?", plans.len())];
+    // First, so that they are all named even where their texts do not fit.
+    lines.extend(paths.iter().map(|path| format!("- `{path}`")));
+    let mut shown = Vec::new();
+    for parts in plans {
+        lines.push(String::new());
+        lines.extend(collect_lines(parts, &mut shown));
+    }
+    cut_lines(&lines, channel, "on the dashboard", &paths.join(" "))
+}
+
+/// Returns the lines of a question. `shown` are the changes of parents that were shown already.
+fn collect_lines<'q>(
+    parts: &QuestionParts<'q>,
+    shown: &mut Vec<(&'q str, &'q [Hunk])>,
+) -> Vec<String> {
     let mut lines = vec![render_headline(parts)];
     // Warnings first: they are what a person should decide about.
     lines.extend(parts.warnings.iter().map(|warning| format!("- {warning}")));
@@ -100,14 +128,16 @@ pub fn render_question(parts: &QuestionParts<'_>, channel: QuestionChannel) -> R
         QuestionBase::Nothing { text } => lines.extend(text.lines().map(str::to_owned)),
     }
     if let Some((parent, hunks)) = parts.parent_changes {
-        lines.extend([
-            String::new(),
-            format!("Changed in its parent `{parent}`:"),
-            String::new(),
-        ]);
-        push_hunks(&mut lines, hunks);
+        lines.push(String::new());
+        if shown.contains(&(parent, hunks)) {
+            lines.push(format!("Changed in its parent `{parent}`: as shown above."));
+        } else {
+            shown.push((parent, hunks));
+            lines.extend([format!("Changed in its parent `{parent}`:"), String::new()]);
+            push_hunks(&mut lines, hunks);
+        }
     }
-    cut_lines(parts, &lines, channel)
+    lines
 }
 
 fn render_headline(parts: &QuestionParts<'_>) -> String {
@@ -170,9 +200,10 @@ pub fn order_additions_first(lines: &[DiffLine]) -> Vec<&DiffLine> {
 
 /// Joins the lines, as many as the channel shows, and says how many are hidden and where they are.
 fn cut_lines(
-    parts: &QuestionParts<'_>,
     lines: &[String],
     channel: QuestionChannel,
+    page: &str,
+    nodes: &str,
 ) -> RenderedQuestion {
     let whole = lines.join("\n");
     let Some(max) = channel.max_size() else {
@@ -201,10 +232,9 @@ fn cut_lines(
     let mut text = lines[..shown].join("\n");
     text.push_str(&format!(
         "\n\n{} {} not shown here, so this cannot be approved here. Read all of it and decide \
-         on its page of the dashboard (tl serve), or in a terminal: tl approve {}",
+         {page} (tl serve), or in a terminal: tl approve {nodes}",
         count_with_noun(hidden_lines, "more line", "more lines"),
         if hidden_lines == 1 { "is" } else { "are" },
-        parts.path
     ));
     RenderedQuestion { text, hidden_lines }
 }
@@ -312,6 +342,46 @@ mod tests {
         );
         assert!(!form.is_whole());
         assert!(form.text.chars().count() < 5_000);
+    }
+
+    #[test]
+    fn a_batch_shows_every_text_and_a_change_of_the_parent_once() {
+        let hunks = compute_hunks("old\n", "the storm\n");
+        let plans = ["one", "two", "three"].map(|text| QuestionParts {
+            path: text,
+            parent_changes: Some(("act-1", hunks.as_slice())),
+            ..parts(QuestionBase::Nothing { text }, &[])
+        });
+        let whole = render_batch_question(&plans, QuestionChannel::Form);
+        assert!(whole.is_whole());
+        for text in ["one", "two", "three"] {
+            assert!(
+                whole.text.contains(&format!("\n\n{text}\n")),
+                "{}",
+                whole.text
+            );
+        }
+        assert_eq!(whole.text.matches("+the storm").count(), 1);
+        assert_eq!(whole.text.matches("as shown above").count(), 2);
+    }
+
+    #[test]
+    fn a_batch_that_does_not_fit_is_not_whole_and_names_every_plan() {
+        let text = "a line of some length\n".repeat(150);
+        let plans = ["act-1", "act-2"].map(|path| QuestionParts {
+            path,
+            ..parts(QuestionBase::Nothing { text: &text }, &[])
+        });
+        let single = render_question(&plans[0], QuestionChannel::Form);
+        assert!(single.is_whole(), "one of them fits");
+        let both = render_batch_question(&plans, QuestionChannel::Form);
+        assert!(!both.is_whole());
+        assert!(both.text.contains("- `act-2`"));
+        assert!(
+            both.text.ends_with("tl approve act-1 act-2"),
+            "{}",
+            both.text
+        );
     }
 
     proptest::proptest! {

@@ -65,7 +65,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         verbs: &[Verb::Approve],
         commands: &["approve"],
         tools: &[],
-        forms: &["approve"],
+        forms: &["approve", "approve-plans"],
     },
     ScopedAction {
         action: "keep a stale plan",
@@ -81,7 +81,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         verbs: &[Verb::RequestChanges, Verb::Decline],
         commands: &["request-changes"],
         tools: &[],
-        forms: &["request-changes"],
+        forms: &["request-changes", "request-changes-of-plans"],
     },
     ScopedAction {
         action: "reject, or require revalidation of what is below",

@@ -5,7 +5,9 @@
 //! version that was on its page, and the use case refuses it when that is no longer the current
 //! one.
 
+use application::answer_question::{Answer, AskedQuestion};
 use application::approve::ApproveRequest;
+use application::decide_plans::answer_batch_question;
 use application::invalidate::InvalidateRequest;
 use application::request_changes::ChangesRequest;
 use application::revalidate::KeepRequest;
@@ -72,6 +74,7 @@ macro_rules! form_pages {
 
 form_pages! {
     ApprovalForm: |form| urls::node_url(&form.node);
+    PlansForm: |form| urls::decide_url(&form.top);
     CondemnForm: |form| urls::node_url(&form.node);
     CommentForm: |form| urls::node_url(&form.node);
     RestoreForm: |form| urls::node_url(&form.node);
@@ -145,6 +148,63 @@ pub(crate) fn approve_node(
         shown: Some(parse_shown(&form.version, &form.parent_version)?),
     };
     application::approve::approve_node(ctx, &request).map(|_| "approved")
+}
+
+/// A decision about every plan on a page.
+#[derive(Deserialize)]
+pub(crate) struct PlansForm {
+    /// The subtree of the page.
+    #[serde(default)]
+    top: String,
+    /// Path, version and parent's version (or `-`) of each plan that was on the page.
+    #[serde(default)]
+    shown: String,
+    #[serde(default)]
+    text: String,
+    force: Option<String>,
+}
+
+impl PlansForm {
+    fn asked_questions(&self, ctx: &Context<'_>) -> Result<Vec<AskedQuestion>, Failure> {
+        let words: Vec<&str> = self.shown.split_whitespace().collect();
+        let plans = words.chunks(3).map(|plan| match plan {
+            [path, version, parent] => Ok(AskedQuestion {
+                path: (*path).to_owned(),
+                version: parse_version(version)?,
+                parent_version: match *parent {
+                    "-" => None,
+                    parent => Some(parse_version(parent)?),
+                },
+                asked: ctx.actor.clone(),
+            }),
+            _ => Err(
+                Failure::invalid("the form does not say which versions were shown")
+                    .with_step("open the page again"),
+            ),
+        });
+        plans.collect()
+    }
+}
+
+pub(crate) fn approve_plans(ctx: &Context<'_>, form: &PlansForm) -> Result<&'static str, Failure> {
+    let answer = Answer::Approve {
+        force: match form.force {
+            Some(_) => Force::Yes,
+            None => Force::No,
+        },
+    };
+    answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer).map(|_| "approved")
+}
+
+/// Sends every plan of a page back to the agent, with what has to change.
+pub(crate) fn request_changes_of_plans(
+    ctx: &Context<'_>,
+    form: &PlansForm,
+) -> Result<&'static str, Failure> {
+    let answer = Answer::RequestChanges {
+        text: form.text.replace("\r\n", "\n"),
+    };
+    answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer).map(|_| "changes-requested")
 }
 
 pub(crate) fn revalidate_node(

@@ -139,6 +139,8 @@ impl Dashboard {
             .route("/", get(pages::now::now_page))
             .route("/tree", get(pages::tree::tree_page))
             .route("/nodes/{*path}", get(pages::node::node_page))
+            .route("/decide", get(pages::decide::decide_everything_page))
+            .route("/decide/{*path}", get(pages::decide::decide_page))
             .route("/timeline", get(pages::timeline::timeline_page))
             .route("/reviews", get(pages::reviews::reviews_page))
             .route("/ticks", get(pages::ticks::ticks_page))
@@ -156,6 +158,11 @@ impl Dashboard {
         } else {
             Router::new()
                 .route("/do/approve", handle_form(actions::approve_node))
+                .route("/do/approve-plans", handle_form(actions::approve_plans))
+                .route(
+                    "/do/request-changes-of-plans",
+                    handle_form(actions::request_changes_of_plans),
+                )
                 .route("/do/revalidate", handle_form(actions::revalidate_node))
                 .route("/do/request-changes", handle_form(actions::request_changes))
                 .route("/do/condemn", handle_form(actions::condemn_node))

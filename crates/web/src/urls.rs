@@ -5,6 +5,14 @@ pub(crate) fn node_url(path: &str) -> String {
     format!("/nodes/{}", encode_path(path))
 }
 
+/// Returns the URL of the page with the plans of a subtree that wait; all of them without a path.
+pub(crate) fn decide_url(top: &str) -> String {
+    match top {
+        "" => "/decide".to_owned(),
+        path => format!("/decide/{}", encode_path(path)),
+    }
+}
+
 /// Encodes a node's path, keeping its slashes.
 pub(crate) fn encode_path(path: &str) -> String {
     percent_encode(path, b"/")

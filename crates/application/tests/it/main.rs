@@ -29,6 +29,7 @@ mod one_decision;
 mod operation_news;
 mod order_of_notice;
 mod outline_and_stats;
+mod plan_batches;
 mod plan_gates;
 mod presence;
 mod prompts;

@@ -1,20 +1,25 @@
-//! `tl approve`: approves a plan at its current version, after confirmation where only people may.
+//! `tl approve`: approves plans at their current versions, after confirmation where only people may.
 
 use application::Failure;
+use application::answer_question::Answer;
 use application::approval_question::{ApprovalQuestion, build_question};
 use application::approve::{ApproveRequest, approve_node};
+use application::decide_plans::{PlansDecided, answer_batch_question};
+use application::plan_batch::{BatchPurpose, BatchQuestion, PlanSelection, build_batch_question};
 use application::views::TransitionView;
 use application::working_copy::{CopyDifference, DifferenceKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
 use domain::settings::Storage;
+use domain::text::count_with_noun;
 
-use super::{NodeArgs, ShownArgs, diff};
+use super::plans_args::PlansArgs;
+use super::{ShownArgs, diff};
 use crate::exit_code::ExitCode;
 use crate::settings;
 use crate::ui::{BOLD, DIM, Ui, WARN, render_node_status, styled, title_suffix};
-use crate::wiring::{App, is_called_by_person};
+use crate::wiring::{App, Project, is_called_by_person};
 
 /// Approve a plan exactly as it is now
 ///
@@ -23,13 +28,16 @@ use crate::wiring::{App, is_called_by_person};
 ///
 /// Where only people approve, it shows what changed since the last approved text (or the whole text)
 /// and asks; with `--version` the caller says which text was read, and is not asked.
+///
+/// Several plans, or with `--below` every one of a subtree that waits, are one question and one
+/// operation: all of them are approved exactly as shown, or none.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version"
+    after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version\n  tl approve chapter-01 chapter-02     two plans, one question\n  tl approve --below act 1             everything in it that waits\n  tl approve --below act 1 --drafts    only what was never approved or has changed"
 )]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
-    node: NodeArgs,
+    plans: PlansArgs,
 
     /// Approve despite warnings or an earlier invalidation
     #[arg(long)]
@@ -52,12 +60,15 @@ impl ApproveArgs {
             || (shared
                 && is_called_by_person()
                 && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.requires_person()))?);
+        if let Some(selection) = self.plans.batch_selection(&project.profiles) {
+            return self.approve_batch(app, &project, &selection, only_people);
+        }
         let shown = match self.shown.shown_versions() {
             // `--version` replaces the question: its caller has read the text elsewhere.
             None if only_people && is_called_by_person() => {
                 let (question, differences) = project.run(app.ui, &|ctx| {
                     Ok((
-                        build_question(ctx, &self.node.node)?,
+                        build_question(ctx, &self.plans.node)?,
                         ctx.copy_differences(),
                     ))
                 })?;
@@ -68,10 +79,9 @@ impl ApproveArgs {
             }
             shown => shown,
         };
-        let force = if self.force { Force::Yes } else { Force::No };
         let request = ApproveRequest {
-            node: self.node.node.clone(),
-            force,
+            node: self.plans.node.clone(),
+            force: self.force_option(),
             shown,
         };
         let outcome = project.run(app.ui, &|ctx| approve_node(ctx, &request))?;
@@ -87,6 +97,111 @@ impl ApproveArgs {
     }
 }
 
+impl ApproveArgs {
+    fn force_option(&self) -> Force {
+        if self.force { Force::Yes } else { Force::No }
+    }
+
+    /// Approves several plans with one answer.
+    fn approve_batch(
+        &self,
+        app: &App,
+        project: &Project,
+        selection: &PlanSelection,
+        only_people: bool,
+    ) -> Result<ExitCode, Failure> {
+        if self.shown.shown_versions().is_some() {
+            return Err(Failure::invalid(
+                "`--version` is the version of one plan, and these are several",
+            )
+            .with_step("tl approve NODE --version HASH   # each by itself"));
+        }
+        let question = project.run(app.ui, &|ctx| {
+            build_batch_question(ctx, selection, BatchPurpose::Approve)
+        })?;
+        // Before anything else: what is not asked about must not be taken for approved.
+        for left_out in &question.left_out {
+            app.ui.print_warning(format_args!(
+                "`{}` is left out: {}",
+                left_out.path, left_out.reason
+            ));
+        }
+        if question.questions.is_empty() {
+            let nothing = PlansDecided::nothing_waits();
+            if !app.ui.try_print_json(&nothing) {
+                app.ui.print_message(nothing.message);
+            }
+            return Ok(ExitCode::Done);
+        }
+        if only_people {
+            confirm_batch(&question)?;
+        }
+        let answer = Answer::Approve {
+            force: self.force_option(),
+        };
+        let asked = question.asked_questions();
+        let outcome = project.run(app.ui, &|ctx| answer_batch_question(ctx, &asked, &answer))?;
+        print_batch(app.ui, &outcome);
+        Ok(ExitCode::Done)
+    }
+}
+
+/// Prints the outcome of a decision about several plans.
+pub(super) fn print_batch(ui: Ui, outcome: &PlansDecided) {
+    if ui.try_print_json(outcome) {
+        return;
+    }
+    ui.print_success(&outcome.message);
+    for plan in &outcome.plans {
+        ui.print_line(format_args!("  {}", plan.path));
+        for warning in &plan.warnings {
+            ui.print_warning(warning);
+        }
+    }
+    print_transitions(ui, &outcome.changed_entities);
+}
+
+/// Shows every plan of a batch and asks once.
+fn confirm_batch(question: &BatchQuestion) -> Result<(), Failure> {
+    let paths: Vec<&str> = question
+        .questions
+        .iter()
+        .map(|one| one.path.as_str())
+        .collect();
+    if !is_called_by_person() {
+        return Err(Failure::refused(
+            "only a person approves here (policy.approval is `human`), and none is at this terminal",
+        )
+        .with_step(format!(
+            "ask the person to run `tl approve {}` in their own terminal, or to use the dashboard",
+            paths.join(" ")
+        )));
+    }
+    let ui = Ui::default();
+    let mut shown_changes: Vec<(&str, &str)> = Vec::new();
+    for one in &question.questions {
+        let change = one
+            .parent_changes
+            .as_ref()
+            .map(|change| (change.older.as_str(), change.newer.as_str()));
+        print_question(
+            ui,
+            one,
+            change.is_some_and(|change| shown_changes.contains(&change)),
+        );
+        ui.print_blank_line();
+        shown_changes.extend(change);
+    }
+    let plans = count_with_noun(paths.len(), "plan", "plans");
+    ui.print_message(format_args!("Approve {plans} as shown? [y/N]"));
+    if settings::read_yes_or_no() {
+        return Ok(());
+    }
+    Err(Failure::refused("nothing was approved")
+        .with_step("tl approve NODE   # one of them")
+        .with_step("tl request-changes NODE -m TEXT   # send one back to the agent"))
+}
+
 /// Shows the question, asks, and returns the versions that were shown.
 fn confirm_approval(
     question: &ApprovalQuestion,
@@ -94,7 +209,7 @@ fn confirm_approval(
 ) -> Result<ExpectedVersions, Failure> {
     // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
     let ui = Ui::default();
-    print_question(ui, question);
+    print_question(ui, question, false);
     for difference in differences.iter().filter(|one| one.node == question.path) {
         ui.print_message(format_args!(
             "{}: your file is {}; {}",
@@ -124,8 +239,9 @@ fn confirm_approval(
         )))
 }
 
-/// Prints everything a person has to see before they decide, as plain lines that a pager can show.
-fn print_question(ui: Ui, question: &ApprovalQuestion) {
+/// Prints everything a person has to see before they decide, as plain lines that a pager can show. The
+/// change of the parent may have been printed with another plan already.
+fn print_question(ui: Ui, question: &ApprovalQuestion, is_parent_shown: bool) {
     let title = title_suffix(question.title.as_deref());
     ui.print_line(format_args!(
         "{}{title}  {}",
@@ -163,6 +279,12 @@ fn print_question(ui: Ui, question: &ApprovalQuestion) {
         }
     }
     if let (Some(parent), Some(change)) = (&question.parent_path, &question.parent_changes) {
+        if is_parent_shown {
+            ui.print_line(format_args!(
+                "Changed in its parent {parent}: as shown above."
+            ));
+            return;
+        }
         ui.print_line(format_args!("Changed in its parent {parent}:"));
         diff::print_diff_additions_first(ui, change);
     }

@@ -56,6 +56,7 @@ mod outline;
 mod overlap;
 pub(crate) mod overview;
 mod plan;
+mod plans_args;
 mod policy;
 mod progress;
 mod prune;

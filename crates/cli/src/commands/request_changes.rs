@@ -1,11 +1,15 @@
-//! `tl request-changes`: sends a plan back to the agent, with what has to change.
+//! `tl request-changes`: sends plans back to the agent, with what has to change.
 
 use application::Failure;
+use application::answer_question::Answer;
+use application::decide_plans::{PlansDecided, answer_batch_question};
+use application::plan_batch::{BatchPurpose, PlanSelection, build_batch_question};
 use application::request_changes::{ChangesRequest, request_changes};
 use clap::Args;
 
-use super::approve::print_transitions;
-use super::{NodeArgs, ShownArgs};
+use super::ShownArgs;
+use super::approve::{print_batch, print_transitions};
+use super::plans_args::PlansArgs;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -14,13 +18,16 @@ use crate::wiring::App;
 /// The plan leaves the queue of what waits for a person. A waiting agent is woken with the text;
 /// otherwise it is in every briefing until the plan changes. The next text of the plan answers the
 /// request; approving the plan ends it.
+///
+/// Several plans, or with `--below` every one of a subtree that waits, are one operation.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl request-changes chapter 2 -m \"The storm comes too early\"
-  tl request-changes act-1/chapter-02 -m \"Name the thief\" --version 3f2a9c41")]
+  tl request-changes act-1/chapter-02 -m \"Name the thief\" --version 3f2a9c41
+  tl request-changes chapter-01 chapter-02 -m \"Both have the same ending\"")]
 pub(crate) struct RequestChangesArgs {
     #[command(flatten)]
-    node: NodeArgs,
+    plans: PlansArgs,
 
     /// What has to change; the agent gets these words
     #[arg(long, short, value_name = "TEXT")]
@@ -32,8 +39,12 @@ pub(crate) struct RequestChangesArgs {
 
 impl RequestChangesArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.find_project()?;
+        if let Some(selection) = self.plans.batch_selection(&project.profiles) {
+            return self.request_batch(app, &selection);
+        }
         let request = ChangesRequest {
-            node: self.node.node.clone(),
+            node: self.plans.node.clone(),
             text: self.message.clone(),
             shown: self.shown.shown_versions(),
         };
@@ -43,6 +54,28 @@ impl RequestChangesArgs {
         }
         app.ui.print_success(&outcome.message);
         print_transitions(app.ui, &outcome.changed_entities);
+        Ok(ExitCode::Done)
+    }
+
+    /// Requests changes of several plans in one operation.
+    fn request_batch(&self, app: &App, selection: &PlanSelection) -> Result<ExitCode, Failure> {
+        if self.shown.shown_versions().is_some() {
+            return Err(Failure::invalid(
+                "`--version` is the version of one plan, and these are several",
+            )
+            .with_step("tl request-changes NODE -m TEXT --version HASH   # each by itself"));
+        }
+        let answer = Answer::RequestChanges {
+            text: self.message.clone(),
+        };
+        let outcome = app.run(|ctx| {
+            let question = build_batch_question(ctx, selection, BatchPurpose::RequestChanges)?;
+            match question.questions.is_empty() {
+                true => Ok(PlansDecided::nothing_waits()),
+                false => answer_batch_question(ctx, &question.asked_questions(), &answer),
+            }
+        })?;
+        print_batch(app.ui, &outcome);
         Ok(ExitCode::Done)
     }
 }

@@ -639,3 +639,52 @@ fn who_comes_back_hears_what_was_missed() {
     );
     assert_eq!(server.stop(), Some(0), "a stream holds up no end");
 }
+
+const SECOND: &str = "acts/act-1/chapters/chapter-02/plan.md";
+
+/// Returns the versions that the form of a page carries, encoded for a form.
+fn shown_versions(page: &str) -> String {
+    let (_, rest) = page.split_once("name=\"shown\" value=\"").expect("a form");
+    let (value, _) = rest.split_once('"').expect("a value");
+    value.replace('/', "%2F").replace(' ', "+")
+}
+
+#[test]
+fn a_batch_decides_about_exactly_the_texts_on_the_page() {
+    let project = drafted();
+    project.write(Project::ACT, "# Act 1\n\nThe lighthouse.\n");
+    project.write(Project::CHAPTER, "# Chapter 1\n\nThe storm.\n");
+    project.write(SECOND, "# Chapter 2\n\nThe thief.\n");
+    let statuses = || ["act-1", "chapter-01", "chapter-02"].map(|node| project.status(node));
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let page = browser.get("/decide/act-1").body;
+    for part in [
+        "The lighthouse.",
+        "The storm.",
+        "The thief.",
+        "Approve 3 plans as shown",
+    ] {
+        assert!(page.contains(part), "{page}");
+    }
+    let form = format!("top=act-1&shown={}", shown_versions(&page));
+    project.write(SECOND, "# Chapter 2\n\nNobody read this.\n");
+    let refused = browser.post("/do/approve-plans", &form);
+    assert!(
+        refused.status == 409 && refused.body.contains("act-1/chapter-02"),
+        "{refused:?}"
+    );
+    assert_eq!(statuses(), ["draft", "draft", "draft"]);
+    assert_eq!(browser.post("/do/approve-plans", "top=act-1").status, 400);
+    assert_eq!(browser.post("/do/approve-plans", "shown=act-1").status, 400);
+    let page = browser.get("/decide").body;
+    let form = format!("top=&shown={}", shown_versions(&page));
+    let done = browser.post("/do/approve-plans", &form);
+    assert_eq!(
+        (done.status, done.header("location")),
+        (303, Some("/decide?done=approved"))
+    );
+    assert_eq!(statuses(), ["approved", "approved", "approved"]);
+    let log: Value = browser.json("/api/timeline?verb=approve");
+    assert_eq!(log["operations"].as_array().map(Vec::len), Some(1), "{log}");
+}

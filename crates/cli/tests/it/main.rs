@@ -7,6 +7,7 @@ mod adoption;
 mod approve;
 mod backup;
 mod bad_input;
+mod batch_approval;
 mod brief;
 mod caller;
 mod cascade;

@@ -13,6 +13,8 @@ struct Language {
     door: &'static str,
     storm: &'static str,
     prologue: &'static str,
+    /// A form of the word for the storm, as a novelist would type it.
+    storm_form: &'static str,
 }
 
 const ENGLISH: Language = Language {
@@ -22,6 +24,7 @@ const ENGLISH: Language = Language {
     door: "The door",
     storm: "The storm",
     prologue: "prologue",
+    storm_form: "storms",
 };
 
 const RUSSIAN: Language = Language {
@@ -31,6 +34,7 @@ const RUSSIAN: Language = Language {
     door: "Дверь",
     storm: "Шторм",
     prologue: "пролог",
+    storm_form: "шторма",
 };
 
 /// A book of two acts; act 1 has three chapters of two scenes, all approved.
@@ -189,6 +193,36 @@ fn walk(language: &Language) {
             .root()
             .join(format!("acts/act-1/chapters/{}", language.prologue))
             .exists()
+    );
+    finish_walk(&project, language);
+}
+
+/// Approves the rest in bulk, then finds and reads it.
+fn finish_walk(project: &Project, language: &Language) {
+    project.ok(&["approve", "--below", "act-2", "--stale"]);
+    project.ok(&["approve", "--below", "act-1"]);
+    let known = statuses(project);
+    assert!(
+        known.iter().all(|line| line.ends_with(" approved")),
+        "{known:?}"
+    );
+    let found = project
+        .ok(&["search", language.storm_form, "under:act-1"])
+        .stdout;
+    assert!(found.contains("act-1/chapter-02"), "{found}");
+    let outline = project.ok(&["outline", "act-1"]).stdout;
+    let places = [language.storm.to_owned(), format!("{} 3", language.chapter)];
+    let places = places.map(|part| outline.find(&part));
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{outline}"
+    );
+    // One undo for the bulk approval of an act.
+    project.ok(&["undo"]);
+    let known = statuses(project);
+    assert!(
+        known.contains(&"act-1/chapter-02 draft".to_owned()),
+        "{known:?}"
     );
 }
 

@@ -114,7 +114,19 @@ fn can_ask(capabilities: Option<&ClientCapabilities>) -> bool {
 /// Returns the question as a form. The decision has no default: a host may accept forms
 /// automatically, and an accepted form without a decision is not one.
 fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
-    let mut decisions = vec![REQUEST_CHANGES, REJECT];
+    let mut decisions = vec![REQUEST_CHANGES];
+    let mut meaning = format!(
+        "{APPROVE}: exactly this text of {0}. {REQUEST_CHANGES}: {0} goes back to the agent.",
+        question.subject()
+    );
+    // A rejection takes everything below along: each has its own reason.
+    if !question.is_batch() {
+        decisions.push(REJECT);
+        meaning.push_str(&format!(
+            " {REJECT}: {} must not be used.",
+            question.subject()
+        ));
+    }
     // What is not shown cannot be approved.
     if question.is_whole {
         decisions.insert(0, APPROVE);
@@ -125,10 +137,7 @@ fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
             "decision": {
                 "type": "string",
                 "title": "Decision",
-                "description": format!(
-                    "{APPROVE}: exactly this text of {0}. {REQUEST_CHANGES}: {0} goes back to the agent. {REJECT}: {0} must not be used.",
-                    question.asked.path
-                ),
+                "description": meaning,
                 "enum": decisions,
             },
             "comment": {
@@ -171,7 +180,7 @@ fn read_answer(question: &Question, result: &ElicitResult) -> Answer {
         Some(REQUEST_CHANGES) => Answer::RequestChanges {
             text: comment("changes requested without a comment; ask the person what to change"),
         },
-        Some(REJECT) => Answer::Reject {
+        Some(REJECT) if !question.is_batch() => Answer::Reject {
             reason: comment("rejected without a comment"),
         },
         _ => Answer::NoDecision(NoDecision::Cancelled),
@@ -255,7 +264,7 @@ pub(super) async fn approve(
     server.say(
         ctx,
         NOTICE,
-        || json!({ "decided_by": "a person, asked by the client", "node": question.asked.path }),
+        || json!({ "decided_by": "a person, asked by the client", "node": question.subject() }),
     );
     respond(server.answer_shown(&question, answer).await)
 }
@@ -321,12 +330,13 @@ mod tests {
             message: "Approve?".to_owned(),
             is_whole: true,
             code: "abc".to_owned(),
-            asked: AskedQuestion {
+            asked: vec![AskedQuestion {
                 path: "act-1".to_owned(),
                 version: VersionHash::of_bytes(b"text"),
                 parent_version: None,
                 asked: Principal::Human("anna".to_owned()),
-            },
+            }],
+            person: Principal::Human("anna".to_owned()),
             force: Force::No,
         }
     }
@@ -365,6 +375,14 @@ mod tests {
         assert_eq!(answer(&whole, accept.clone(), json!({})), cancelled);
         assert_eq!(
             answer(&whole, accept.clone(), json!({ "approve": true })),
+            cancelled
+        );
+        let batch = Question {
+            asked: [question().asked, question().asked].concat(),
+            ..question()
+        };
+        assert_eq!(
+            answer(&batch, accept.clone(), json!({ "decision": "reject" })),
             cancelled
         );
         let words = json!({ "decision": "request-changes", "comment": " later storm " });

@@ -343,7 +343,7 @@ impl Surface {
     /// Records the answer of the person who was asked, bound to exactly that question.
     #[must_use]
     pub fn answer_shown(&self, question: &Question, answer: &Answer) -> Called {
-        match self.run(&question.asked.asked, &mut |ctx| {
+        match self.run(&question.person, &mut |ctx| {
             tools::answer_shown(ctx, question, answer.clone())
         }) {
             Ok(mut value) => {

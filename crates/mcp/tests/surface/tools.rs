@@ -191,7 +191,7 @@ fn where_people_approve_an_agent_waits() {
     };
     let question = ask().expect("there is something to ask");
     assert!(
-        question.message.contains("`act-1`") && question.asked.path == "act-1",
+        question.message.contains("`act-1`") && question.asked[0].path == "act-1",
         "{question:?}"
     );
     let approve = Answer::Approve { force: Force::No };

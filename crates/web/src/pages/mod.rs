@@ -1,5 +1,6 @@
 //! The pages, one file each; here the shared fragments: status, time, principal, links.
 
+pub(crate) mod decide;
 pub(crate) mod diff;
 pub(crate) mod gates;
 pub(crate) mod memory;

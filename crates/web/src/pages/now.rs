@@ -74,6 +74,7 @@ fn render_content(now: &NowView) -> Markup {
                     }
                 }
             }
+            @if now.attention_total > 1 { p { a href="/decide" { "Decide about all of them at once" } } }
             @if now.attention_total > MAX_LIST_LENGTH {
                 p { a href="/tree" { "and " (now.attention_total - MAX_LIST_LENGTH) " more" } }
             }

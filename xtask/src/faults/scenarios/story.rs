@@ -77,6 +77,20 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ),
         s("approve", &["approve"], &STORY, "", "tl approve chapter-02"),
         s(
+            "approve-below",
+            &["approve"],
+            &STORY,
+            "",
+            "tl approve --below act-1",
+        ),
+        s(
+            "request-changes-of-plans",
+            &["request-changes"],
+            &STORY,
+            "",
+            "tl request-changes chapter-01 chapter-02 -m later",
+        ),
+        s(
             "approve-cascade",
             &["approve"],
             &STORY,

@@ -4,10 +4,15 @@
 use application::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
 use application::approval_question::{ApprovalQuestion, build_question};
 use application::approve::{ApproveOutcome, ApproveRequest, approve_node};
+use application::decide_plans::{PlansDecided, answer_batch_question};
+use application::plan_batch::{
+    BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_question,
+};
 use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::{Force, ask_person_next_step};
 use domain::approval_question::{NoDecision, QuestionChannel};
+use domain::ids::Principal;
 use domain::node::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,8 +27,11 @@ pub(crate) const APPROVE_TOOL: &str = "plan_approve";
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// alias or path
+    /// alias or path, or several
     node: String,
+    /// all that waits in its subtree
+    #[serde(default)]
+    below: bool,
     #[serde(default)]
     force: bool,
     // The version the caller has seen; another one is not approved.
@@ -35,6 +43,7 @@ pub(crate) struct Arguments {
 #[serde(untagged)]
 pub(crate) enum Outcome {
     Approved(ApproveOutcome),
+    Decided(PlansDecided),
     Unchanged(Unchanged),
 }
 
@@ -61,7 +70,19 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Fa
     // A waiting result instead of a refusal: the model should wait for the person, not look
     // for another way.
     if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
-        return wait_for_person(ctx, &target.node).map(Outcome::Unchanged);
+        return match target.batch_selection(ctx) {
+            Some(selection) => wait_for_decisions(ctx, &selection),
+            None => wait_for_person(ctx, &target.node),
+        }
+        .map(Outcome::Unchanged);
+    }
+    if let Some(selection) = target.batch_selection(ctx) {
+        if arguments.version_hash.is_some() {
+            return Err(Failure::invalid(
+                "`version_hash` is the version of one plan, and these are several",
+            ));
+        }
+        return approve_batch(ctx, &selection, target.force).map(Outcome::Decided);
     }
     let request = ApproveRequest {
         node: target.node,
@@ -75,6 +96,10 @@ impl Arguments {
     fn approval_target(&self) -> ApprovalTarget {
         ApprovalTarget {
             node: node_words(&self.node),
+            plans: match self.below {
+                true => TargetPlans::Below,
+                false => TargetPlans::Named,
+            },
             force: if self.force { Force::Yes } else { Force::No },
         }
     }
@@ -83,7 +108,75 @@ impl Arguments {
 /// What a call asks to approve.
 pub(super) struct ApprovalTarget {
     pub(super) node: Vec<String>,
+    pub(super) plans: TargetPlans,
     pub(super) force: Force,
+}
+
+/// How the words of a call name plans.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TargetPlans {
+    /// Exactly one.
+    One,
+    /// One or several.
+    Named,
+    /// Everything in a subtree that waits.
+    Below,
+}
+
+impl ApprovalTarget {
+    /// Returns which plans are meant; `None` for a single one.
+    fn batch_selection(&self, ctx: &Context<'_>) -> Option<PlanSelection> {
+        match self.plans {
+            TargetPlans::One => None,
+            TargetPlans::Named => PlanSelection::from_names(&self.node, ctx.profiles),
+            TargetPlans::Below => Some(PlanSelection::Below {
+                node: self.node.clone(),
+                waiting: WaitingPlans::All,
+            }),
+        }
+    }
+}
+
+/// Approves several plans where the caller may.
+fn approve_batch(
+    ctx: &Context<'_>,
+    selection: &PlanSelection,
+    force: Force,
+) -> Result<PlansDecided, Failure> {
+    let question = build_batch_question(ctx, selection, BatchPurpose::Approve)?;
+    if question.questions.is_empty() {
+        return Ok(PlansDecided::nothing_waits());
+    }
+    answer_batch_question(ctx, &question.asked_questions(), &Answer::Approve { force })
+}
+
+/// Reports that several plans wait for a person.
+fn wait_for_decisions(ctx: &Context<'_>, selection: &PlanSelection) -> Result<Unchanged, Failure> {
+    let question = build_batch_question(ctx, selection, BatchPurpose::Approve)?;
+    let paths: Vec<&str> = question
+        .questions
+        .iter()
+        .map(|one| one.path.as_str())
+        .collect();
+    if paths.is_empty() {
+        return Ok(Unchanged {
+            success: true,
+            message: PlansDecided::nothing_waits().message,
+            ..Unchanged::default()
+        });
+    }
+    Ok(Unchanged {
+        message: format!(
+            "{} plans wait for a person: in this project only people approve",
+            paths.len()
+        ),
+        waiting_for: Some("a person"),
+        next_steps: vec![format!(
+            "ask the person to approve them on the dashboard, or to run `tl approve {}` in their own terminal",
+            paths.join(" ")
+        )],
+        ..Unchanged::default()
+    })
 }
 
 /// Returns what a call asks to approve; `None` for a call that approves nothing.
@@ -128,7 +221,10 @@ pub struct Question {
     pub is_whole: bool,
     /// The code of the question: another text, parent or person has another one.
     pub code: String,
-    pub asked: AskedQuestion,
+    /// The plans an answer decides; more than one is decided as a batch.
+    pub asked: Vec<AskedQuestion>,
+    /// The person who is asked.
+    pub person: Principal,
     pub force: Force,
 }
 
@@ -144,9 +240,44 @@ impl Question {
             message,
             is_whole: rendered.is_whole(),
             code: question.question_code(),
-            asked: AskedQuestion::from(question),
+            asked: vec![AskedQuestion::from(question)],
+            person: question.asked.clone(),
             force,
         }
+    }
+
+    /// Returns the one question about several plans; `None` without any.
+    fn from_batch(batch: &BatchQuestion, force: Force) -> Option<Self> {
+        let person = batch.questions.first()?.asked.clone();
+        let rendered = batch.render_for(QuestionChannel::Form);
+        let mut message = rendered.text.clone();
+        let has_warnings = batch.questions.iter().any(|one| !one.warnings.is_empty());
+        if force == Force::Yes && has_warnings {
+            message.insert_str(0, "The agent asks to approve them despite warnings.\n");
+        }
+        Some(Self {
+            message,
+            is_whole: rendered.is_whole(),
+            code: batch.question_code(),
+            asked: batch.asked_questions(),
+            person,
+            force,
+        })
+    }
+
+    /// Returns what the question is about, in words.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match self.asked.as_slice() {
+            [one] => one.path.clone(),
+            several => format!("these {} plans", several.len()),
+        }
+    }
+
+    /// Whether one answer decides several plans.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        self.asked.len() > 1
     }
 }
 
@@ -160,6 +291,10 @@ pub(crate) fn question(
     let Some(target) = find_target(tool, arguments)? else {
         return Ok(None);
     };
+    if let Some(selection) = target.batch_selection(ctx) {
+        let batch = build_batch_question(ctx, &selection, BatchPurpose::Approve)?;
+        return Ok(Question::from_batch(&batch, target.force));
+    }
     let question = build_question(ctx, &target.node)?;
     Ok(question.map(|question| Question::from_question(&question, target.force)))
 }
@@ -170,8 +305,11 @@ pub(crate) fn answer_shown(
     question: &Question,
     answer: Answer,
 ) -> Result<Value, Failure> {
-    let path = &question.asked.path;
-    let unchanged = match answer_question(ctx, &question.asked, answer)? {
+    let [asked] = question.asked.as_slice() else {
+        return answer_batch(ctx, question, &answer);
+    };
+    let path = &asked.path;
+    let unchanged = match answer_question(ctx, asked, answer)? {
         AnswerOutcome::Approved(approved) => return value(&Outcome::Approved(approved)),
         AnswerOutcome::ChangesRequested(requested) => Unchanged {
             message: format!("`{path}` was not approved: the person requests changes"),
@@ -201,6 +339,37 @@ pub(crate) fn answer_shown(
                 ask_person_next_step(path),
                 format!("then: wait {{\"node\": \"{path}\"}}"),
             ],
+            ..Unchanged::default()
+        },
+    };
+    value(&Outcome::Unchanged(unchanged))
+}
+
+/// Records the person's answer about several plans.
+fn answer_batch(ctx: &Context<'_>, question: &Question, answer: &Answer) -> Result<Value, Failure> {
+    let decided = answer_batch_question(ctx, &question.asked, answer)?;
+    let plans = question.subject();
+    let unchanged = match answer {
+        Answer::Approve { .. } => return value(&Outcome::Decided(decided)),
+        Answer::RequestChanges { text } => Unchanged {
+            message: format!("{plans} were not approved: the person requests changes"),
+            decision: Some("changes-requested"),
+            comment: Some(text.clone()),
+            next_steps: vec!["change the texts accordingly, then ask again".to_owned()],
+            ..Unchanged::default()
+        },
+        Answer::Reject { .. } => Unchanged {
+            message: format!("{plans} were not approved"),
+            decision: Some("rejected"),
+            ..Unchanged::default()
+        },
+        Answer::NoDecision(how) => Unchanged {
+            message: format!(
+                "{plans} were not approved: the question was {}",
+                how.as_str()
+            ),
+            decision: Some(how.as_str()),
+            next_steps: vec!["ask about fewer plans, or wait until the person decides".to_owned()],
             ..Unchanged::default()
         },
     };

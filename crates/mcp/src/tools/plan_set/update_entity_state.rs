@@ -11,7 +11,7 @@ use domain::node::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::approve::ApprovalTarget;
+use super::approve::{ApprovalTarget, TargetPlans};
 use crate::tools::arguments::{shown_version, words};
 use crate::tools::schema::LEVELS;
 
@@ -51,6 +51,7 @@ impl Arguments {
     pub(super) fn approval_target(&self) -> Option<ApprovalTarget> {
         (self.status == Status::Approved).then(|| ApprovalTarget {
             node: words(&self.entity_type, &self.entity_id),
+            plans: TargetPlans::One,
             force: Force::No,
         })
     }

@@ -1,0 +1,250 @@
+//! The question about several plans: which they are, and what a person is shown of each.
+//!
+//! One answer decides all of them ([`crate::decide_plans`]), so the question has every text, or says
+//! that something is hidden and cannot be answered with yes.
+
+use std::collections::HashSet;
+
+use domain::approval::ApprovalRefused;
+use domain::approval_question::{QuestionChannel, RenderedQuestion, render_batch_question};
+use domain::ids::{Digest32, NodeId};
+use domain::node::{Node, Status};
+use domain::node_reference::NodeReference;
+use domain::ports::Snapshot;
+use domain::profile::Profile;
+use domain::tree::Tree;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer_question::AskedQuestion;
+use crate::approval_question::{ApprovalQuestion, CODE_DIGITS, build_question_on};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{find_node, find_subtree_root};
+use crate::observe::observe_plans;
+
+/// Which plans a decision is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanSelection {
+    /// These: an alias, a path, or two words (`chapter 2`) each.
+    Named(Vec<String>),
+    /// A plan and everything below it that waits for a decision; without a name, every plan.
+    Below {
+        node: Vec<String>,
+        waiting: WaitingPlans,
+    },
+}
+
+impl PlanSelection {
+    /// Returns the plans that words name; `None` for a single one, which has its own use case.
+    #[must_use]
+    pub fn from_names(words: &[String], profiles: &[Profile]) -> Option<Self> {
+        // `chapter 2` is one plan in two words. What cannot be read is reported by the use case
+        // of a single plan.
+        let (_, rest) = NodeReference::parse_words(words, profiles).ok()?;
+        (!rest.is_empty()).then(|| Self::Named(words.to_owned()))
+    }
+}
+
+/// Which of the undecided plans are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitingPlans {
+    All,
+    Drafts,
+    Stale,
+}
+
+impl WaitingPlans {
+    fn includes(self, status: Status) -> bool {
+        match status {
+            Status::Draft => self != Self::Stale,
+            Status::RequiresRevalidation => self != Self::Drafts,
+            Status::Approved | Status::Invalid => false,
+        }
+    }
+}
+
+/// What is asked about the plans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchPurpose {
+    Approve,
+    RequestChanges,
+}
+
+/// What a person is shown before they decide about several plans.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct BatchQuestion {
+    /// One for each plan, those above before those below.
+    pub questions: Vec<ApprovalQuestion>,
+    /// Plans that were named and are approved already.
+    pub already_approved: Vec<String>,
+    /// Plans in the subtree that cannot be approved now, with the reason.
+    pub left_out: Vec<LeftOutPlan>,
+}
+
+/// A plan of a subtree that the question is not about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOutPlan {
+    pub path: String,
+    pub reason: String,
+}
+
+impl BatchQuestion {
+    /// Returns what an answer is bound to.
+    #[must_use]
+    pub fn asked_questions(&self) -> Vec<AskedQuestion> {
+        self.questions.iter().map(AskedQuestion::from).collect()
+    }
+
+    /// Returns the code of the question: another text, parent, person or plan has another one.
+    #[must_use]
+    pub fn question_code(&self) -> String {
+        let codes: Vec<String> = self
+            .questions
+            .iter()
+            .map(|question| question.digest_identity().to_string())
+            .collect();
+        let mut code = Digest32::of_bytes(codes.join("\n").as_bytes()).to_string();
+        code.truncate(CODE_DIGITS);
+        code
+    }
+
+    /// Renders the question for a channel. A change of a parent is shown once, with the first plan
+    /// that it touches.
+    #[must_use]
+    pub fn render_for(&self, channel: QuestionChannel) -> RenderedQuestion {
+        let parts: Vec<_> = self
+            .questions
+            .iter()
+            .map(ApprovalQuestion::to_parts)
+            .collect();
+        render_batch_question(&parts, channel)
+    }
+}
+
+/// Builds the question about several plans for the acting person.
+///
+/// # Errors
+/// When a node is unknown, a named plan has no text or its parent is neither approved nor among them,
+/// or the state cannot be read.
+pub fn build_batch_question(
+    ctx: &Context<'_>,
+    selection: &PlanSelection,
+    purpose: BatchPurpose,
+) -> Result<BatchQuestion, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let mut found = BatchQuestion {
+        questions: Vec::new(),
+        already_approved: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let plans = match selection {
+        PlanSelection::Named(words) => {
+            select_named(ctx, &*state, &tree, words, purpose, &mut found)?
+        }
+        PlanSelection::Below { node, waiting } => {
+            let nodes = match find_subtree_root(ctx, &*state, node)? {
+                Some(top) => tree.subtree_preorder(top),
+                None => tree.all_preorder(),
+            };
+            select_waiting(&tree, nodes, *waiting, purpose, &mut found)
+        }
+    };
+    for node in plans {
+        found.questions.push(build_question_on(ctx, &*state, node)?);
+    }
+    Ok(found)
+}
+
+/// Returns the named plans in the order of the tree.
+fn select_named<'t>(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &'t Tree,
+    words: &[String],
+    purpose: BatchPurpose,
+    found: &mut BatchQuestion,
+) -> Result<Vec<&'t Node>, Failure> {
+    let mut named: HashSet<NodeId> = HashSet::new();
+    let mut rest = words;
+    while !rest.is_empty() {
+        let (id, after) = find_node(ctx, state, rest)?;
+        named.insert(id);
+        rest = after;
+    }
+    let mut plans = Vec::new();
+    for node in tree.all_preorder() {
+        if !named.contains(&node.id) {
+            continue;
+        }
+        if purpose == BatchPurpose::Approve {
+            if node.status() == Status::Approved {
+                found.already_approved.push(tree.alias_path(node));
+                continue;
+            }
+            // Not asked for nothing: the answer would be refused.
+            if let Some(parent) = find_open_parent(tree, node, &named) {
+                return Err(ApprovalRefused::ParentNotApproved {
+                    node: node.alias.clone(),
+                    parent: parent.alias.clone(),
+                    parent_path: parent.path.clone(),
+                    status: parent.status(),
+                }
+                .into());
+            }
+        }
+        plans.push(node);
+    }
+    Ok(plans)
+}
+
+/// Returns the undecided plans of a subtree that can be decided, and reports the others.
+fn select_waiting<'t>(
+    tree: &'t Tree,
+    nodes: Vec<&'t Node>,
+    waiting: WaitingPlans,
+    purpose: BatchPurpose,
+    found: &mut BatchQuestion,
+) -> Vec<&'t Node> {
+    let mut selected: HashSet<NodeId> = HashSet::new();
+    let mut plans = Vec::new();
+    for node in nodes {
+        let reason = if node.status() == Status::Approved {
+            continue;
+        } else if node.content.version_hash().is_none() {
+            "it has no text".to_owned()
+        } else if node.status() == Status::Invalid {
+            "it was rejected".to_owned()
+        } else if !waiting.includes(node.status()) {
+            continue;
+        } else if let Some(parent) =
+            find_open_parent(tree, node, &selected).filter(|_| purpose == BatchPurpose::Approve)
+        {
+            format!(
+                "its parent `{}` is `{}`",
+                tree.alias_path(parent),
+                parent.status()
+            )
+        } else {
+            selected.insert(node.id);
+            plans.push(node);
+            continue;
+        };
+        found.left_out.push(LeftOutPlan {
+            path: tree.alias_path(node),
+            reason,
+        });
+    }
+    plans
+}
+
+/// Returns the parent of a plan if it is neither approved nor decided with it.
+fn find_open_parent<'t>(
+    tree: &'t Tree,
+    node: &Node,
+    selected: &HashSet<NodeId>,
+) -> Option<&'t Node> {
+    let parent = tree.parent_of(node)?;
+    let is_open = parent.status() != Status::Approved && !selected.contains(&parent.id);
+    is_open.then_some(parent)
+}

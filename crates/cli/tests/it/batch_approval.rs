@@ -1,0 +1,128 @@
+//! Decisions about several plans: one question, one answer, one operation, on every edge.
+
+use serde_json::json;
+use testkit::Project;
+
+use crate::hook_gates::answering;
+use crate::mcp::{Client, Era, structured};
+use crate::{story, text};
+
+const SECOND: &str = "acts/act-1/chapters/chapter-02/plan.md";
+
+/// An act with two chapters, all drafts.
+fn drafts() -> Project {
+    let project = story();
+    project.write(Project::ACT, "# Act 1\n\nThe lighthouse.\n");
+    project.write(Project::CHAPTER, "# Chapter 1\n\nThe storm.\n");
+    project.write(SECOND, "# Chapter 2\n\nThe thief.\n");
+    project
+}
+
+fn statuses(project: &Project) -> [String; 3] {
+    ["act-1", "chapter-01", "chapter-02"].map(|node| project.status(node))
+}
+
+#[test]
+fn several_plans_are_one_command_one_operation_and_one_undo() {
+    let project = drafts();
+    let done = project.ok(&["approve", "chapter", "1", "act-1"]).stdout;
+    assert!(done.contains("2 plans are approved"), "{done}");
+    assert_eq!(statuses(&project), ["approved", "approved", "draft"]);
+    let last = &project.json(&["log", "--limit", "1"])[0];
+    assert_eq!(
+        text(last, "summary"),
+        "approve 2 plans: act-1, act-1/chapter-01"
+    );
+    project.ok(&["undo"]);
+    assert_eq!(statuses(&project), ["draft", "draft", "draft"]);
+    let done = project.json(&["approve", "--below", "act-1"]);
+    assert_eq!(done["plans"].as_array().map(Vec::len), Some(3), "{done}");
+    assert_eq!(statuses(&project), ["approved", "approved", "approved"]);
+    let nothing = project.json(&["approve", "--below", "act", "1", "--drafts"]);
+    assert_eq!(text(&nothing, "message"), "no plan waits for a decision");
+    let sent = project.ok(&["request-changes", "chapter-01", "chapter-02", "-m", "later"]);
+    assert!(
+        sent.stdout.contains("changes of 2 plans are requested"),
+        "{sent:?}"
+    );
+    let refused = project.run(&["approve", "act-1", "chapter-01", "--version", "3f2a9c41"]);
+    assert!(
+        refused.stderr.contains("the version of one plan"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn where_only_people_approve_a_script_approves_no_batch() {
+    let project = drafts();
+    project.configure("policy.approval", "\"human\"");
+    let refused = project.run(&["approve", "--below", "act-1"]);
+    assert_ne!(refused.code, 0);
+    assert!(
+        refused.stderr.contains("only a person approves here"),
+        "{refused:?}"
+    );
+    assert_eq!(statuses(&project), ["draft", "draft", "draft"]);
+}
+
+#[test]
+fn a_person_at_a_terminal_sees_every_text_and_answers_once() {
+    let project = drafts();
+    project.configure("policy.approval", "\"human\"");
+    let below = ["approve", "--below", "act-1"];
+    let Some(refused) = answering(&project, &below, "n\n") else {
+        return;
+    };
+    assert_eq!(
+        statuses(&project),
+        ["draft", "draft", "draft"],
+        "{refused:?}"
+    );
+    let done = answering(&project, &below, "y\n").expect("a terminal");
+    for part in [
+        "The lighthouse.",
+        "The storm.",
+        "The thief.",
+        "Approve 3 plans as shown?",
+    ] {
+        assert!(done.stdout.contains(part), "{done:?}");
+    }
+    assert_eq!(statuses(&project), ["approved", "approved", "approved"]);
+    let last = &project.json(&["log", "--limit", "1"])[0];
+    assert_eq!(text(last, "by"), "human:mara");
+}
+
+#[test]
+fn an_agent_asks_once_for_a_subtree_and_every_text_is_in_the_question() {
+    for (decision, expected) in [("approve", "approved"), ("request-changes", "draft")] {
+        let project = drafts();
+        project.configure("policy.approval", "\"human\"");
+        let mut client =
+            Client::with_capabilities(&project, Era::Old, &[], json!({ "elicitation": {} }));
+        let arguments = json!({ "node": "act-1", "below": true });
+        let call = json!({ "name": "plan_approve", "arguments": arguments });
+        let id = client.request("tools/call", call);
+        let asked = client.notified("elicitation/create");
+        let message = text(&asked["params"], "message");
+        for part in ["The lighthouse.", "The storm.", "The thief."] {
+            assert!(message.contains(part), "{message}");
+        }
+        let choices = &asked["params"]["requestedSchema"]["properties"]["decision"]["enum"];
+        assert_eq!(*choices, json!(["approve", "request-changes"]));
+        let answer = json!({ "decision": decision, "comment": "more wind" });
+        let result = json!({ "action": "accept", "content": answer });
+        client.say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
+        let result = client.answer_to(id)["result"].clone();
+        assert_eq!(
+            structured(&result)["success"],
+            json!(decision == "approve"),
+            "{result}"
+        );
+        assert_eq!(statuses(&project), [expected; 3], "{decision}");
+        let last = &project.json(&["log", "--limit", "1"])[0];
+        assert_eq!(
+            (text(last, "by"), text(last, "verb")),
+            ("human:mara", decision)
+        );
+    }
+}
