@@ -141,6 +141,8 @@ impl Dashboard {
             .route("/nodes/{*path}", get(pages::node::node_page))
             .route("/decide", get(pages::decide::decide_everything_page))
             .route("/decide/{*path}", get(pages::decide::decide_page))
+            .route("/outline", get(pages::outline::outline_page))
+            .route("/stats", get(pages::stats::stats_page))
             .route("/timeline", get(pages::timeline::timeline_page))
             .route("/reviews", get(pages::reviews::reviews_page))
             .route("/ticks", get(pages::ticks::ticks_page))

@@ -688,3 +688,22 @@ fn a_batch_decides_about_exactly_the_texts_on_the_page() {
     let log: Value = browser.json("/api/timeline?verb=approve");
     assert_eq!(log["operations"].as_array().map(Vec::len), Some(1), "{log}");
 }
+
+#[test]
+fn outline_and_stats_are_pages() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let outline = browser.get("/outline");
+    assert!(
+        outline.status == 200 && outline.body.contains("Chapter 1"),
+        "{outline:?}"
+    );
+    let stats = browser.get("/stats");
+    assert!(
+        stats.status == 200
+            && stats.body.contains("Prose words")
+            && stats.body.contains("/nodes/act-1"),
+        "{stats:?}"
+    );
+}

@@ -31,6 +31,7 @@ fn render_content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
     let last = window.offset + window.rows.len();
     html! {
         h1 { "Tree" }
+        p.quiet { a href="/outline" { "Outline" } " · " a href="/stats" { "Stats" } }
         form.filter action="/tree" method="get" role="search" {
             label { "Text" input type="search" name="text" value=(wanted.text) autocomplete="off"; }
             label { "Status" select name="status" {
