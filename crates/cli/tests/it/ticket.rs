@@ -132,7 +132,7 @@ fn a_phase_changes_one_key_and_no_other_byte() {
 fn the_guide_of_a_phase_keeps_its_lines() {
     let project = tickets();
     let made = project.json(&["ticket", "new", "Fix a typo"]);
-    let output = project.ok(&["ticket", "phase", &text(&made, "id"), "implement"]);
+    let output = project.ok(&["ticket", "phase", text(&made, "id"), "implement"]);
     assert!(
         output.stdout.lines().any(|line| line == "## The cycle"),
         "{}",

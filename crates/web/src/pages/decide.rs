@@ -17,6 +17,7 @@ use super::{
     render_principal, render_status,
 };
 use crate::Dashboard;
+use crate::frame::Page;
 use crate::refusal::Refusal;
 
 /// Maximum number of plans on a page. Those above come before those below, so the first ones can be
@@ -32,7 +33,7 @@ pub(crate) struct AfterForm {
 pub(crate) async fn decide_everything_page(
     dashboard: State<Dashboard>,
     after: Query<AfterForm>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     decide_page(dashboard, Path(String::new()), after).await
 }
 
@@ -41,7 +42,7 @@ pub(crate) async fn decide_page(
     State(dashboard): State<Dashboard>,
     Path(top): Path<String>,
     Query(after): Query<AfterForm>,
-) -> Result<Markup, Refusal> {
+) -> Result<Page, Refusal> {
     let selection = PlanSelection::Below {
         node: match top.as_str() {
             "" => Vec::new(),

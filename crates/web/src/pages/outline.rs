@@ -2,14 +2,15 @@
 
 use application::make_outline::{OutlineRequest, make_outline};
 use axum::extract::State;
-use maud::{Markup, html};
+use maud::html;
 
 use super::{NavigationEntry, render_page};
 use crate::Dashboard;
+use crate::frame::Page;
 use crate::markdown::render_markdown;
 use crate::refusal::Refusal;
 
-pub(crate) async fn outline_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+pub(crate) async fn outline_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
     let request = OutlineRequest {
         node: Vec::new(),
         depth: None,

@@ -6,12 +6,13 @@ use maud::{Markup, html};
 
 use super::{NavigationEntry, link_to_node, render_page, render_status};
 use crate::Dashboard;
+use crate::frame::Page;
 use crate::refusal::Refusal;
 
 /// Number of days of the history.
 const HISTORY_DAYS: usize = 30;
 
-pub(crate) async fn stats_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+pub(crate) async fn stats_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
     let request = StatsRequest {
         node: Vec::new(),
         days: HISTORY_DAYS,
