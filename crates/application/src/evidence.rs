@@ -23,10 +23,11 @@ use serde::Serialize;
 
 use crate::completion::{CompletionScope, find_gaps};
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::evidence_inputs::digest_inputs;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::{observe_node, with_recorded_node};
+use crate::observe::{observe_node, with_new_files, with_recorded_node_files};
 use crate::scan::ScanScope;
 
 /// The evidence of a node.
@@ -62,7 +63,7 @@ pub fn add_evidence(
     asks: ProofCheck,
 ) -> Result<EvidenceView, Failure> {
     check_declaration(ctx, &asks)?;
-    with_recorded_node(ctx, node, |tx, id, rest| {
+    with_recorded_node_files(ctx, node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let path = load_node_path(&*tx, &load_node(&*tx, id)?)?;
         let before = record::read_record::<Evidence>(&*tx, &evidence_key(id))?;
@@ -86,7 +87,7 @@ pub fn add_evidence(
             before.as_ref(),
             Some(&after),
         ));
-        let operation = tx.record_operation(operation)?;
+        let operation = record_with_decisions(ctx, planned, tx, operation)?;
         build_evidence_view(ctx, &*tx, id, Some(operation))
     })
 }
@@ -172,41 +173,40 @@ pub fn run_evidence(
             run_proof(ctx, &path, &proof.asks, inputs, most)?,
         ));
     }
-    let mut tx = ctx.store.begin_write()?;
-    // Read again under the lock: proofs may have been declared or removed while the commands ran.
-    // Results are matched by declaration, not by position.
-    let before = record::read_record::<Evidence>(&*tx, &evidence_key(id))?;
-    let mut after = before.clone().unwrap_or_default();
-    for (asks, ran) in results {
-        if let Some(proof) = after.proofs.iter_mut().find(|proof| proof.asks == asks) {
-            if ran.failed_test {
-                proof.failed_before = Some(FailedRun {
-                    at: ran.result.at,
-                    inputs: ran.result.inputs,
-                });
+    with_new_files(ctx, None, |planned, tx| {
+        // Read again under the lock: proofs may have been declared or removed while the commands ran.
+        // Results are matched by declaration, not by position.
+        let before = record::read_record::<Evidence>(&*tx, &evidence_key(id))?;
+        let mut after = before.clone().unwrap_or_default();
+        for (asks, ran) in results {
+            if let Some(proof) = after.proofs.iter_mut().find(|proof| proof.asks == asks) {
+                if ran.failed_test {
+                    proof.failed_before = Some(FailedRun {
+                        at: ran.result.at,
+                        inputs: ran.result.inputs,
+                    });
+                }
+                proof.result = Some(ran.result);
             }
-            proof.result = Some(ran.result);
         }
-    }
-    let passed = after
-        .proofs
-        .iter()
-        .filter(|proof| proof.result.as_ref().is_some_and(|result| result.passed))
-        .count();
-    let summary = format!(
-        "evidence of {path}: {passed} of {} hold",
-        after.proofs.len()
-    );
-    let mut operation = ctx.new_operation(Verb::Evidence, summary);
-    operation.facts.extend(record::record_changed_fact(
-        &evidence_key(id),
-        before.as_ref(),
-        Some(&after),
-    ));
-    let operation = tx.record_operation(operation)?;
-    let seen = build_evidence_view(ctx, &*tx, id, Some(operation))?;
-    tx.commit()?;
-    Ok(seen)
+        let passed = after
+            .proofs
+            .iter()
+            .filter(|proof| proof.result.as_ref().is_some_and(|result| result.passed))
+            .count();
+        let summary = format!(
+            "evidence of {path}: {passed} of {} hold",
+            after.proofs.len()
+        );
+        let mut operation = ctx.new_operation(Verb::Evidence, summary);
+        operation.facts.extend(record::record_changed_fact(
+            &evidence_key(id),
+            before.as_ref(),
+            Some(&after),
+        ));
+        let operation = record_with_decisions(ctx, planned, tx, operation)?;
+        build_evidence_view(ctx, &*tx, id, Some(operation))
+    })
 }
 
 /// The result of one run of a proof.
@@ -399,6 +399,11 @@ pub(crate) fn lacks_proof(
 }
 
 /// Returns the record key of a node's evidence.
-fn evidence_key(node: NodeId) -> String {
+pub(crate) fn evidence_key(node: NodeId) -> String {
     node.0.to_string()
+}
+
+/// Returns the node of such a record.
+pub(crate) fn node_of_evidence(key: &str) -> Option<NodeId> {
+    key.parse().ok().map(NodeId)
 }

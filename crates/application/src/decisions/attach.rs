@@ -16,6 +16,7 @@ use domain::record::{Recorded, record_changed_fact};
 
 use super::carry::carry_decisions;
 use super::made_notes::decide_notes;
+use super::made_proofs::decide_proofs;
 use super::receive::state_mark;
 use super::sign::{refuse_unsignable, sign_decision};
 use super::undone::decide_undone;
@@ -163,6 +164,7 @@ fn attach_decisions(
         operation.at,
         &operation.facts,
     )?);
+    made.extend(decide_proofs(tx, operation)?);
     made.extend(decide_undone(tx, operation)?);
     made.extend(carried.made);
     facts.extend(carried.facts);

@@ -108,6 +108,7 @@ fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {
             Verdict::Carried { decisions } => {
                 ("carried", Some(format!("{} decisions", decisions.len())))
             }
+            Verdict::Proved(verdict) => ("proved", Some(verdict.describe_result())),
             Verdict::Withdrawn { .. } => ("withdrawn", None),
         };
         Some(DecisionView {

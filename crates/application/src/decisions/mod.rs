@@ -7,6 +7,7 @@
 mod attach;
 mod carry;
 mod made_notes;
+mod made_proofs;
 mod manage;
 mod receive;
 mod sign;

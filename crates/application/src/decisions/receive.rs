@@ -21,6 +21,7 @@ use domain::text::count_with_noun;
 use super::attach::verdict_facts;
 use super::carry::{find_carried_changes, load_original, rekey_facts};
 use super::made_notes::note_fact;
+use super::made_proofs::proof_fact;
 use super::{
     MIN_NODES_TO_READ_ALL, find_node_by_key, load_all_decisions, load_decision_key, load_decisions,
 };
@@ -341,6 +342,7 @@ pub(crate) fn receive_decisions(
                 &known,
                 changed.takes_back_progress(key),
             ));
+            facts.extend(proof_fact(tx, *id, &known)?);
         }
     }
     for (before, one) in &changes.changed {

@@ -7,6 +7,7 @@
 mod allowed_signers;
 mod carried;
 mod decision_file;
+mod proof_verdict;
 mod review_verdict;
 mod standing;
 
@@ -25,6 +26,7 @@ pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
     signed_content,
 };
+pub use self::proof_verdict::{ProofVerdict, SharedResult, merge_proofs};
 pub use self::review_verdict::{ReviewOutcome, ReviewVerdict};
 pub use self::standing::{
     Aspect, NodeVerdict, StandingDecisions, decide_verdict, decisions_in_force, stand_on_decisions,
@@ -182,6 +184,8 @@ pub enum Verdict {
     Carried {
         decisions: BTreeMap<DecisionId, CarriedTo>,
     },
+    /// A check proves the node; with the result of its last run that has to be shared.
+    Proved(ProofVerdict),
     /// Takes back what it supersedes. A file of its own, so that a merge does not bring back what
     /// someone took back.
     Withdrawn {
@@ -203,6 +207,7 @@ impl Decision {
             | Verdict::Noted { text, .. }
             | Verdict::Overridden { reason: text, .. } => mask(text),
             Verdict::Reviewed(verdict) => verdict.findings.iter_mut().for_each(mask),
+            Verdict::Proved(verdict) => verdict.mask_texts(),
             Verdict::Progress { .. } | Verdict::Carried { .. } | Verdict::Withdrawn { .. } => {}
         }
         self
@@ -325,6 +330,7 @@ impl Decision {
                 let count = count_with_noun(decisions.len(), "decision", "decisions");
                 return format!("move of {count} to other places by {}", self.by);
             }
+            Verdict::Proved(_) => "evidence",
             Verdict::Withdrawn { .. } => "withdrawal",
         };
         let path = self.node_path();

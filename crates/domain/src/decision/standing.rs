@@ -25,6 +25,7 @@ pub enum Aspect {
     Override,
     Review,
     Place,
+    Evidence,
 }
 
 impl Verdict {
@@ -42,6 +43,7 @@ impl Verdict {
             Self::Overridden { .. } => Aspect::Override,
             Self::Reviewed(_) => Aspect::Review,
             Self::Carried { .. } => Aspect::Place,
+            Self::Proved(_) => Aspect::Evidence,
             Self::Withdrawn { aspect } => *aspect,
         }
     }
@@ -95,6 +97,7 @@ pub fn superseded_by(known: &[KnownDecision], new: &Verdict) -> Vec<DecisionId> 
             _,
         ) => false,
         (Verdict::Reviewed(new), Verdict::Reviewed(old)) => new.supersedes_verdict(old),
+        (Verdict::Proved(new), Verdict::Proved(old)) => new.check == old.check,
         (Verdict::Rejected { text, .. }, Verdict::Approved { text: approved, .. }) => {
             text.is_none_or(|text| text == *approved)
         }

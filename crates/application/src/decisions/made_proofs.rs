@@ -1,0 +1,124 @@
+//! Evidence as decisions: written when a proof is declared or its result changes, and taken over from
+//! git.
+
+use domain::decision::{
+    Aspect, Decision, KnownDecision, ProofVerdict, Verdict, decisions_in_force, merge_proofs,
+    superseded_by,
+};
+use domain::fact::Fact;
+use domain::ids::NodeId;
+use domain::ports::{NewOperation, Snapshot};
+use domain::record::{Recorded, read_record, record_changed_fact};
+use domain::work::evidence::{Evidence, ProofCheck};
+
+use super::attach::NewDecision;
+use super::{load_decision_key, load_decisions};
+use crate::evidence::{evidence_key, node_of_evidence};
+use crate::failure::Failure;
+
+/// Returns the decisions for the proofs that an operation declares, runs or takes away.
+pub(super) fn decide_proofs(
+    state: &dyn Snapshot,
+    operation: &NewOperation,
+) -> Result<Vec<NewDecision>, Failure> {
+    let mut made = Vec::new();
+    for fact in &operation.facts {
+        let Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } = fact
+        else {
+            continue;
+        };
+        if record.kind != Evidence::KIND {
+            continue;
+        }
+        let node = node_of_evidence(&record.key);
+        let Some(node) = node.map(|id| state.load_node(id)).transpose()?.flatten() else {
+            continue;
+        };
+        let parse = |body: &Option<serde_json::Value>| -> Evidence {
+            let parsed = body
+                .clone()
+                .and_then(|body| serde_json::from_value(body).ok());
+            parsed.unwrap_or_default()
+        };
+        let (before, after) = (parse(before), parse(after));
+        let key = load_decision_key(state, &node)?;
+        let known = load_decisions(state, &key)?;
+        let decide = |what, supersedes| {
+            NewDecision::from_decision(Decision {
+                node: key.clone(),
+                what,
+                by: operation.by.clone(),
+                at: operation.at,
+                supersedes,
+                signature: None,
+            })
+        };
+        for proof in &after.proofs {
+            let shared = find_shared(&known, &proof.asks).and_then(verdict_of);
+            if let Some(verdict) = ProofVerdict::from_change(proof, shared) {
+                let what = Verdict::Proved(verdict);
+                let supersedes = superseded_by(&known, &what);
+                made.push(decide(what, supersedes));
+            }
+        }
+        let is_gone = |check: &ProofCheck| after.proofs.iter().all(|proof| proof.asks != *check);
+        for proof in before.proofs.iter().filter(|proof| is_gone(&proof.asks)) {
+            let of_check = |one: &&KnownDecision| is_of_check(one, &proof.asks);
+            let ids: Vec<_> = decisions_in_force(&known)
+                .into_iter()
+                .filter(of_check)
+                .filter_map(|one| one.id.clone())
+                .collect();
+            if !ids.is_empty() {
+                let aspect = Aspect::Evidence;
+                made.push(decide(Verdict::Withdrawn { aspect }, ids));
+            }
+        }
+    }
+    Ok(made)
+}
+
+fn verdict_of(one: &KnownDecision) -> Option<&ProofVerdict> {
+    match &one.decision.what {
+        Verdict::Proved(verdict) => Some(verdict),
+        _ => None,
+    }
+}
+
+fn is_of_check(one: &KnownDecision, check: &ProofCheck) -> bool {
+    verdict_of(one).is_some_and(|verdict| verdict.check == *check)
+}
+
+/// Returns the latest decision in force about a check.
+fn find_shared<'k>(known: &'k [KnownDecision], check: &ProofCheck) -> Option<&'k KnownDecision> {
+    decisions_in_force(known)
+        .into_iter()
+        .filter(|one| is_of_check(one, check))
+        .max_by_key(|one| (one.decision.at, one.id.clone()))
+}
+
+/// Returns the fact that brings the evidence of a node to what its decisions say.
+pub(super) fn proof_fact(
+    state: &dyn Snapshot,
+    node: NodeId,
+    known: &[KnownDecision],
+) -> Result<Option<Fact>, Failure> {
+    if known.iter().all(|one| verdict_of(one).is_none()) {
+        return Ok(None);
+    }
+    let key = evidence_key(node);
+    let before = read_record::<Evidence>(state, &key)?;
+    let recorded = before.clone().unwrap_or_default();
+    let after = Evidence {
+        proofs: merge_proofs(&recorded.proofs, known),
+    };
+    if after == recorded {
+        return Ok(None);
+    }
+    let after = (!after.proofs.is_empty()).then_some(after);
+    Ok(record_changed_fact(&key, before.as_ref(), after.as_ref()))
+}
