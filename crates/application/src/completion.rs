@@ -26,6 +26,7 @@ use crate::evidence::judge_node;
 use crate::failure::Failure;
 use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{find_node, load_node, load_node_path};
+use crate::removed_scenarios::list_removed_scenarios;
 use crate::session_position::{has_work_phases, load_ticket};
 use crate::workflows::active_runs;
 
@@ -77,6 +78,10 @@ fn find_all_gaps(
             list_open_below(ctx, state, node, &path)?
         }
     };
+    let removed_scenarios: Vec<String> = list_removed_scenarios(ctx, state, node)?
+        .iter()
+        .map(|alias| format!("{path}/{alias}"))
+        .collect();
     let workflows = match scope {
         CompletionScope::WithoutWorkflow => Vec::new(),
         CompletionScope::Whole | CompletionScope::WithoutBelow => active_runs(state, &path)?
@@ -89,6 +94,7 @@ fn find_all_gaps(
         need: level.map_or(EvidenceNeed::Declared, |level| level.evidence),
         proofs: &proofs,
         open_below: &open_below,
+        removed_scenarios: &removed_scenarios,
         open_needs: &list_open_needs(ctx, state, node)?,
         open_reviews: &list_open_reviews(state, &path)?,
         workflows: &workflows,
@@ -358,6 +364,26 @@ pub(crate) fn follow_progress(
                 reopen_ancestors(ctx, state, below, parent, facts)?;
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Adds the complete ancestors of what these facts open: an undo takes back a completion, and what was
+/// complete because of it is open again.
+pub(crate) fn follow_reopened(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    let mut at = 0;
+    while let Some(fact) = facts.get(at) {
+        at += 1;
+        if let Fact::ProgressChanged { node, after, .. } = fact
+            && *after != Progress::Complete
+            && let Some(below) = state.load_node(*node)?
+        {
+            reopen_ancestors(ctx, state, below.id, below.parent, facts)?;
         }
     }
     Ok(())

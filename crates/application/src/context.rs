@@ -87,6 +87,8 @@ pub enum Notice {
     },
     /// A complete node is open again, because something below it is.
     Reopened { node: String, by: String },
+    /// A scenario was deleted before it was done.
+    ScenarioRemoved { ticket: String, scenario: String },
     /// A node was begun before one that it needs.
     NeedsOpen { node: String, by: String },
     /// A file names a phase that its ticket may not be in yet; it counts all the same.
@@ -428,6 +430,7 @@ impl<'a> Context<'a> {
                 notice,
                 Notice::Unproved { .. }
                     | Notice::Reopened { .. }
+                    | Notice::ScenarioRemoved { .. }
                     | Notice::NeedsOpen { .. }
                     | Notice::PhaseSkipped { .. }
             )

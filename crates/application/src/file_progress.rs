@@ -14,6 +14,7 @@ use crate::completion::{consume_override, follow_progress, refuse_incomplete};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::phase_moves::report_skipped_phase;
+use crate::removed_scenarios::follow_removed_scenarios;
 
 /// Derives the progress from front matter where a file declares it; what is not done does not become
 /// complete.
@@ -23,6 +24,7 @@ pub(crate) fn follow_file_progress(
     facts: &mut Vec<Fact>,
 ) -> Result<(), Failure> {
     state_added_progress(ctx, facts);
+    follow_removed_scenarios(ctx, &*tx, facts)?;
     let mut follow = Vec::new();
     for fact in facts.iter() {
         let Fact::DescriptionChanged {

@@ -94,6 +94,7 @@ mod ready_nodes;
 pub mod rebuild_state;
 pub mod record_event;
 pub mod record_policy;
+mod removed_scenarios;
 pub mod repair_state;
 pub mod request_changes;
 pub mod require_revalidation;

@@ -18,6 +18,7 @@ use domain::undo::{FileChange, UndoRefused, decide_undo, find_newest_decision};
 use serde::Serialize;
 
 use crate::claim_node::{carry_renamed_claims, follow_undone_claims, may_rename_nodes};
+use crate::completion::follow_reopened;
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
@@ -131,6 +132,7 @@ fn run_undo(
         kept_files.sort();
         kept_files.dedup();
         refuse_partial_move(&operations, &kept_files)?;
+        follow_reopened(ctx, &*tx, &mut facts)?;
         // The inverted facts restore the statuses of that time; the cascade corrects them where a
         // later change elsewhere has made them wrong.
         cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;

@@ -562,6 +562,12 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
                 "`{node}` is open again, because `{by}` is open"
             ));
         }
+        Notice::ScenarioRemoved { ticket, scenario } => {
+            ui.print_warning(format_args!(
+                "scenario `{scenario}` of `{ticket}` was deleted before it was done; `{ticket}` stays \
+                 open until it is back, or until a person lets it pass (tl gate override done {ticket})"
+            ));
+        }
         Notice::NeedsOpen { node, by } => {
             ui.print_warning(format_args!("`{node}` needs `{by}`, which is not complete"));
         }

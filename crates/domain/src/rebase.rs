@@ -18,6 +18,7 @@ use crate::session::Session;
 use crate::work::claim::Claim;
 use crate::work::evidence::Evidence;
 use crate::work::focus::Focus;
+use crate::work::removed_scenario::RemovedScenario;
 use crate::work::tdd::Tdd;
 use crate::work::work_level::Assessment;
 
@@ -103,6 +104,7 @@ fn visit_record_key(record: &mut RecordKey, ids: &mut dyn IdVisitor) {
         Evidence::KIND,
         Tdd::KIND,
         Assessment::KIND,
+        RemovedScenario::KIND,
         ProseBasis::KIND,
     ];
     if by_node.contains(&kind) {

@@ -236,6 +236,10 @@ fn render_notice(noticed: &Notice) -> Option<String> {
         Notice::Reopened { node, by } => Some(format!(
             "Throughline: `{node}` is open again, because `{by}` is open."
         )),
+        Notice::ScenarioRemoved { ticket, scenario } => Some(format!(
+            "Throughline: scenario `{scenario}` of `{ticket}` was deleted before it was done; `{ticket}` \
+             stays open until it is back, or until a person lets it pass."
+        )),
         Notice::NeedsOpen { node, by } => Some(format!(
             "Throughline: `{node}` needs `{by}`, which is not complete."
         )),

@@ -3,6 +3,7 @@
 use application::set_progress::{ProgressRequest, set_progress};
 use application::show_node::show_node;
 use application::tickets::{finish_scenario, set_phase, set_work_level};
+use application::undo::{UndoTarget, undo_operations};
 use application::{FailureKind, Notice};
 use domain::node::Progress;
 use domain::policy::{ApprovalPolicy, GateMode};
@@ -175,4 +176,80 @@ fn dropped_children_and_needs_do_not_keep_a_ticket_open() {
         "---\nid: 017b\nparent: '017'\nphase: intake\nstatus: cancelled\n---\n# Idea\n",
     );
     assert_eq!(progress(&world, "017"), Progress::Complete);
+}
+
+#[test]
+fn a_scenario_deleted_while_its_ticket_is_implemented_keeps_the_ticket_open() {
+    let world = feature();
+    let complete = |world: &World| {
+        let request = ProgressRequest {
+            node: words("017"),
+            progress: Progress::Complete,
+        };
+        set_progress(&world.ctx(), &request)
+    };
+    // While the behaviour is being defined, scenarios come and go.
+    world
+        .files
+        .edit(SCENARIOS, "Scenario: one\n\nScenario: draft\n");
+    progress(&world, "017/draft");
+    world
+        .files
+        .edit(SCENARIOS, "Scenario: one\n\nScenario: two\n");
+    progress(&world, "017/two");
+    set_phase(&world.ctx(), &words("017"), "implement", Some("tiny")).unwrap();
+    finish_scenario(&world.ctx(), &words("017/one")).unwrap();
+
+    world.files.edit(SCENARIOS, "Scenario: one\n");
+    let ctx = world.ctx();
+    show_node(&ctx, &words("017/one")).unwrap();
+    let removed = Notice::ScenarioRemoved {
+        ticket: "017".to_owned(),
+        scenario: "two".to_owned(),
+    };
+    let notices = ctx.take_notices();
+    assert!(notices.contains(&removed), "{notices:?}");
+    let refused = complete(&world).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "`017` is not done: scenario `017/two` was deleted before it was done"
+    );
+
+    world
+        .files
+        .edit(SCENARIOS, "Scenario: one\n\nScenario: two\n");
+    assert_refused(complete(&world), FailureKind::Refused, "`017/two` is open");
+    // Another title is another scenario, which has to be done.
+    world
+        .files
+        .edit(SCENARIOS, "Scenario: one\n\nScenario: three\n");
+    assert_refused(
+        complete(&world),
+        FailureKind::Refused,
+        "`017/three` is open",
+    );
+    finish_scenario(&world.ctx(), &words("017/three")).unwrap();
+    complete(&world).unwrap();
+}
+
+#[test]
+fn undoing_the_completion_of_a_child_opens_its_complete_parents() {
+    let world = World::with_tickets();
+    for node in ["017a", "017"] {
+        let request = ProgressRequest {
+            node: words(node),
+            progress: Progress::Complete,
+        };
+        set_progress(&world.ctx(), &request).unwrap();
+    }
+    let state = world.store.begin_read().unwrap();
+    let heads = state.operation_heads(None, 10).unwrap();
+    drop(state);
+    let child = heads
+        .iter()
+        .find(|head| head.summary.starts_with("017/017a is complete"))
+        .unwrap_or_else(|| panic!("{heads:?}"));
+    undo_operations(&world.ctx(), UndoTarget::Operation(child.id)).unwrap();
+    assert_eq!(progress(&world, "017a"), Progress::Pending);
+    assert_eq!(progress(&world, "017"), Progress::Active);
 }

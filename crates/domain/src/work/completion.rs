@@ -18,6 +18,8 @@ pub struct CompletionInputs<'i> {
     pub proofs: &'i [(ProofCheck, ProofStatus)],
     /// The nodes below it that are not complete.
     pub open_below: &'i [OpenNode],
+    /// Paths of the scenarios that were deleted before they were done.
+    pub removed_scenarios: &'i [String],
     /// Paths of the nodes it needs that are not complete.
     pub open_needs: &'i [String],
     /// Subjects of the reviews of it that have not ended.
@@ -50,6 +52,10 @@ pub struct CycleInput<'i> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompletionGap {
     OpenScenario {
+        path: String,
+    },
+    /// It was deleted before it was done, while the ticket was implemented.
+    RemovedScenario {
         path: String,
     },
     OpenChild {
@@ -96,6 +102,8 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
             },
         });
     }
+    let removed = inputs.removed_scenarios.iter();
+    gaps.extend(removed.map(|path| CompletionGap::RemovedScenario { path: path.clone() }));
     gaps.extend(
         inputs
             .open_needs
@@ -151,6 +159,9 @@ impl CompletionGap {
     pub fn describe(&self) -> String {
         match self {
             Self::OpenScenario { path } => format!("scenario `{path}` is open"),
+            Self::RemovedScenario { path } => {
+                format!("scenario `{path}` was deleted before it was done")
+            }
             Self::OpenChild { path, progress } => format!("`{path}` is {progress}"),
             Self::OpenNeed { path } => format!("it needs `{path}`, which is not complete"),
             Self::NoEvidence => "it needs evidence, and none is declared".to_owned(),
@@ -180,6 +191,9 @@ impl CompletionGap {
     pub fn closing_command(&self, path: &str) -> String {
         match self {
             Self::OpenScenario { path } => format!("tl focus enter {path}"),
+            Self::RemovedScenario { path } => {
+                format!("tl versions {path}   # its text, to write back into the file")
+            }
             Self::OpenChild { path, .. } | Self::OpenNeed { path } => {
                 format!("tl focus enter {path}")
             }
@@ -285,11 +299,13 @@ mod tests {
             proof(ProofStatus::NeverFailed),
         ];
         let (needs, reviews) = (["002".to_owned()], ["001/code".to_owned()]);
+        let removed = ["001/two".to_owned()];
         let workflows = ["spike".to_owned()];
         let gaps = find_completion_gaps(&CompletionInputs {
             need: EvidenceNeed::Required,
             proofs: &proofs,
             open_below: &below,
+            removed_scenarios: &removed,
             open_needs: &needs,
             open_reviews: &reviews,
             workflows: &workflows,
@@ -299,7 +315,7 @@ mod tests {
                 requires_test: false,
             }),
         });
-        assert_eq!(gaps.len(), 10, "{gaps:?}");
+        assert_eq!(gaps.len(), 11, "{gaps:?}");
         for gap in &gaps {
             assert!(gap.closing_command("001").starts_with("tl "), "{gap:?}");
         }
@@ -307,7 +323,7 @@ mod tests {
         assert!(
             text.starts_with(
                 "`001` is not done: scenario `001/one` is open; `001/001a` is active;"
-            ) && text.ends_with("; 4 more gaps"),
+            ) && text.ends_with("; 5 more gaps"),
             "{text}"
         );
         assert_eq!(
@@ -315,10 +331,10 @@ mod tests {
             [
                 "tl focus enter 001/one",
                 "tl focus enter 001/001a",
+                "tl versions 001/two   # its text, to write back into the file",
                 "tl focus enter 002",
                 "tl evidence run 001",
                 "tl evidence run 001   # once without the change, then with it",
-                "tl where   # the commit that `001` expects next",
             ]
         );
     }

@@ -10,6 +10,7 @@ pub mod history;
 pub mod issue_file;
 pub mod overlap;
 pub mod phase_order;
+pub mod removed_scenario;
 pub mod scenarios;
 pub mod tdd;
 pub mod test_report;
