@@ -1,7 +1,7 @@
 //! `tl approve`: approves plans at their current versions, after confirmation where only people may.
 
 use application::Failure;
-use application::answer_question::Answer;
+use application::answer_question::{Answer, AskedQuestion, answer_question};
 use application::approval_question::{ApprovalQuestion, build_question};
 use application::approve::{ApproveRequest, approve_node};
 use application::decide_plans::{PlansDecided, answer_batch_question};
@@ -10,7 +10,7 @@ use application::views::TransitionView;
 use application::working_copy::{CopyDifference, DifferenceKind};
 use clap::Args;
 use domain::approval::Force;
-use domain::expected_version::ExpectedVersions;
+use domain::approval_question::NoDecision;
 use domain::settings::Storage;
 use domain::text::count_with_noun;
 
@@ -72,10 +72,14 @@ impl ApproveArgs {
                         ctx.copy_differences(),
                     ))
                 })?;
-                // Approved already: the use case says so.
-                question
-                    .map(|question| confirm_approval(&question, &differences))
-                    .transpose()?
+                match question {
+                    Some(question) if confirm_approval(&question, &differences) => {
+                        Some(question.expected_versions())
+                    }
+                    Some(question) => return Err(record_refusal(&project, app.ui, &question)),
+                    // Approved already: the use case says so.
+                    None => None,
+                }
             }
             shown => shown,
         };
@@ -202,11 +206,8 @@ fn confirm_batch(question: &BatchQuestion) -> Result<(), Failure> {
         .with_step("tl request-changes NODE -m TEXT   # send one back to the agent"))
 }
 
-/// Shows the question, asks, and returns the versions that were shown.
-fn confirm_approval(
-    question: &ApprovalQuestion,
-    differences: &[CopyDifference],
-) -> Result<ExpectedVersions, Failure> {
+/// Shows the question, and returns whether the person says yes.
+fn confirm_approval(question: &ApprovalQuestion, differences: &[CopyDifference]) -> bool {
     // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
     let ui = Ui::default();
     print_question(ui, question, false);
@@ -226,17 +227,26 @@ fn confirm_approval(
         "Approve {} at {version}? [y/N]",
         question.path
     ));
-    if settings::read_yes_or_no() {
-        return Ok(question.expected_versions());
+    settings::read_yes_or_no()
+}
+
+/// Records that the person was asked and did not approve, which the waiting agent is told; returns what
+/// they can do instead.
+fn record_refusal(project: &Project, ui: Ui, question: &ApprovalQuestion) -> Failure {
+    let asked = AskedQuestion::from(question);
+    let answer = Answer::NoDecision(NoDecision::Declined);
+    let recorded = project.run(ui, &|ctx| answer_question(ctx, &asked, answer.clone()));
+    if let Err(failure) = recorded {
+        return failure;
     }
     let path = &question.path;
-    Err(Failure::refused("not approved")
+    Failure::refused("not approved")
         .with_step(format!(
             "tl request-changes {path} -m TEXT   # send it back to the agent"
         ))
         .with_step(format!(
             "tl invalidate {path} --reason TEXT   # reject it, with all below"
-        )))
+        ))
 }
 
 /// Prints everything a person has to see before they decide, as plain lines that a pager can show. The

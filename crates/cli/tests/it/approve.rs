@@ -303,3 +303,66 @@ fn a_wide_edit_is_approved_as_it_is_at_that_moment() {
         5
     );
 }
+
+/// A story where only people approve, with an approved act that was saved twice since.
+fn approved_and_saved_twice() -> testkit::Project {
+    let project = story();
+    project.write(Project::ACT, crate::ACT_TEXT);
+    project.configure("policy.approval", "\"human\"");
+    let approved = project.run_as_person("ann", "y\n", &["approve", "act-1"]);
+    assert_eq!(approved.code, 0, "{}", approved.stdout);
+    let first = format!("{}\nNOBODY SURVIVES\n", crate::ACT_TEXT);
+    project.write(Project::ACT, &first);
+    project.ok(&["status"]);
+    project.write(Project::ACT, format!("{first}The gate is shut.\n"));
+    project
+}
+
+#[test]
+fn a_terminal_shows_the_whole_change_and_records_a_no() {
+    let project = approved_and_saved_twice();
+    let refused = project.run_as_person("ann", "n\n", &["approve", "act-1"]);
+    assert_eq!(refused.code, 1, "{}", refused.stdout);
+    for shown in [
+        "+NOBODY SURVIVES",
+        "+The gate is shut.",
+        "tl request-changes act-1",
+    ] {
+        assert!(
+            refused.stdout.contains(shown),
+            "{shown}: {}",
+            refused.stdout
+        );
+    }
+    assert_eq!(project.status("act-1"), "draft");
+    let log = project.json(&["log"]);
+    let newest = &log[0];
+    assert_eq!(
+        (&newest["verb"], &newest["by"]),
+        (&"decline".into(), &"human:ann".into()),
+        "{log}"
+    );
+
+    // A text that is longer than any screen is shown whole: a pager's matter, not ours.
+    let long: String = (0..3_000).map(|line| format!("NEWTEXT {line}\n")).collect();
+    project.write(Project::ACT, &long);
+    let asked = project.run_as_person("ann", "\n", &["approve", "act-1"]);
+    assert!(asked.stdout.contains("+NEWTEXT 2999"), "the end is shown");
+    assert_eq!(project.status("act-1"), "draft");
+}
+
+#[test]
+fn a_terminal_approves_the_named_version_only() {
+    let project = approved_and_saved_twice();
+    let read = project.json(&["show", "act-1"])["version_hash"].clone();
+    let read = read.as_str().expect("a hash");
+    project.write(Project::ACT, "# Somebody else's act\n");
+    let stale = project.run_as_person("ann", "y\n", &["approve", "act-1", "--version", read]);
+    assert_ne!(stale.code, 0, "{}", stale.stdout);
+    assert_eq!(project.status("act-1"), "draft");
+    // The client's own file does not loosen the policy that is in force.
+    project.configure("policy.approval", "\"anyone\"");
+    let output = project.run(&["approve", "act-1"]);
+    assert_ne!(output.code, 0, "{}", output.stdout);
+    assert_eq!(project.status("act-1"), "draft");
+}
