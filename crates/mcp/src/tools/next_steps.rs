@@ -214,8 +214,12 @@ fn find_evidence_call(
     if !command.is_empty() {
         arguments["command"] = json!(command);
     }
-    for name in ["file", "review"] {
-        if let Some(value) = options.get(name).filter(|_| command.is_empty()) {
+    let named: &[&str] = match command.is_empty() {
+        true => &["file", "review"],
+        false => &["test", "report"],
+    };
+    for name in named {
+        if let Some(value) = options.get(name) {
             arguments[name] = json!(value);
         }
     }

@@ -143,14 +143,22 @@ fn a_ticket_goes_through_its_phases_with_proof() {
             "ticket_phase",
             json!({ "ticket": id, "phase": "implement" }),
         );
-        let proof = json!({ "action": "add", "node": id, "command": ["true"] });
+        // The test fails in its first run and passes in the second: red, then green.
+        let run =
+            "test -e red && echo 'test one ... ok' || { touch red; echo 'test one ... FAILED'; }";
+        let proof = json!({
+            "action": "add", "node": id, "command": ["sh", "-c", run], "test": "one",
+        });
         call_hidden(agent, "plan_prove", proof);
-        let refused = agent.refused(
-            "plan_progress",
-            json!({ "node": id, "progress": "complete" }),
-        );
-        let step = find_step(&refused["error"]["next_steps"], "plan_prove");
-        agent.take_step(step);
+        for standing in ["failed", "fresh"] {
+            let refused = agent.refused(
+                "plan_progress",
+                json!({ "node": id, "progress": "complete" }),
+            );
+            let step = find_step(&refused["error"]["next_steps"], "plan_prove");
+            let ran = agent.take_step(step);
+            assert_eq!(ran["proofs"][0]["standing"], standing, "{ran}");
+        }
         agent.call(
             "plan_progress",
             json!({ "node": id, "progress": "complete" }),

@@ -25,6 +25,12 @@ pub(crate) enum Arguments {
         /// add: the program and its arguments; no shell reads them
         #[serde(default)]
         command: Vec<String>,
+        /// add: a test that the command runs, which must have failed before and pass now
+        #[serde(default)]
+        test: Option<String>,
+        /// add: the JUnit report that the command writes, or a folder of them
+        #[serde(default)]
+        report: Option<String>,
         /// add: files, folders or patterns whose change makes the result old
         #[serde(default)]
         inputs: Vec<String>,
@@ -48,11 +54,26 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceVie
         Arguments::Add {
             node,
             command,
+            test,
+            report,
             inputs,
             file,
             review,
         } => {
-            let asks = choose_proof(command, inputs, file, review)?;
+            let asks = match choose_proof(command, inputs, file, review)? {
+                ProofCheck::Command { run, inputs } => match test {
+                    Some(test) => ProofCheck::Test {
+                        test,
+                        run,
+                        inputs,
+                        report,
+                    },
+                    None if report.is_some() => return Err(refuse_without_test()),
+                    None => ProofCheck::Command { run, inputs },
+                },
+                _ if test.is_some() || report.is_some() => return Err(refuse_without_command()),
+                other => other,
+            };
             add_evidence(ctx, &node_words(&node), asks)
         }
         Arguments::Run {
@@ -66,6 +87,16 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceVie
             run_evidence(ctx, &node_words(&node), Duration::from_secs(seconds))
         }
     }
+}
+
+fn refuse_without_test() -> Failure {
+    Failure::invalid("a `report` is read for the result of one `test`: name it")
+        .with_step("plan_prove with action add, node, command, test and report")
+}
+
+fn refuse_without_command() -> Failure {
+    Failure::invalid("a `test` needs the `command` that runs it")
+        .with_step("plan_prove with action add, node, command and test")
 }
 
 fn choose_proof(
