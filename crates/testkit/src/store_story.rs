@@ -1,6 +1,6 @@
 //! The story every store must be able to tell: written once, told to each engine.
 
-use domain::approval::Approval;
+use domain::approval::{Approval, Condemnation, ObjectionKind};
 use domain::cascade::StatusChangeGroup;
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId, Principal, VersionHash};
@@ -65,6 +65,55 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     keep_records(reopen);
     find_records(reopen);
     rename_and_return(reopen);
+    keep_objections(reopen);
+}
+
+/// Every kind of objection is read as it was recorded, after a new start too, and can be taken back.
+fn keep_objections(reopen: &dyn Fn() -> Box<dyn Store>) {
+    let act = |store: &dyn Store| {
+        let state = store.begin_read().expect("readable");
+        let found = state.load_node(NodeId(1)).expect("readable");
+        found.expect("the act")
+    };
+    let kinds = [
+        ObjectionKind::ChangesRequested,
+        ObjectionKind::RevalidationRequired,
+        ObjectionKind::Rejected,
+    ];
+    for kind in kinds.into_iter().map(Some).chain([None]) {
+        let store = reopen();
+        let before = act(&*store);
+        let after = kind.map(|kind| Condemnation {
+            canonical: before.content.canonical_hash(),
+            reason: "больше ветра".to_owned(),
+            by: Principal::Human("Ада".to_owned()),
+            at: timestamp(20),
+            kind,
+        });
+        let fact = Fact::CondemnationChanged {
+            node: before.id,
+            before: before.condemnation,
+            after: after.clone(),
+        };
+        let mut tx = store.begin_write().expect("the write lock");
+        tx.record_operation(operation(
+            Verb::RequestChanges,
+            "objection",
+            vec![fact],
+            &[],
+        ))
+        .expect("recorded");
+        tx.commit().expect("committed");
+        drop(store);
+        let store = reopen();
+        assert_eq!(act(&*store).condemnation, after);
+        assert!(
+            store
+                .verify_integrity()
+                .expect("a look at everything")
+                .is_empty()
+        );
+    }
 }
 
 /// A renamed node is found by its new name; a removed one that returns under its id has everything

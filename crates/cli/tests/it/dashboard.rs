@@ -306,6 +306,43 @@ fn an_approval_is_of_the_text_that_was_shown() {
     );
 }
 
+#[test]
+fn a_page_shows_everything_that_changed_since_the_approved_text() {
+    let project = planned();
+    let first = format!("{ACT_TEXT}\nNOBODY SURVIVES\n");
+    project.write(Project::ACT, &first);
+    project.ok(&["status"]);
+    project.write(Project::ACT, format!("{first}The gate is shut.\n"));
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let page = browser.get("/nodes/act-1");
+    for shown in ["NOBODY SURVIVES", "The gate is shut."] {
+        assert!(page.body.contains(shown), "{shown}: {}", page.body);
+    }
+    let long: String = (0..3_000).map(|line| format!("NEWTEXT {line}\n")).collect();
+    project.write(Project::ACT, &long);
+    let page = browser.get("/nodes/act-1");
+    let is_whole = page.body.contains("NEWTEXT 2999");
+    let offers_approval = page.body.contains("/do/approve");
+    assert!(
+        is_whole || !offers_approval,
+        "what is not shown cannot be approved here"
+    );
+    // A request for changes is in the API as its description says.
+    let version = browser.json("/api/nodes/act-1")["version_hash"].clone();
+    let version = version.as_str().expect("a version");
+    let form = format!("node=act-1&version={version}&text=shorter");
+    let sent = browser.post("/do/request-changes", &form);
+    assert_eq!(sent.status, 303, "{sent:?}");
+    let node = browser.json("/api/nodes/act-1");
+    assert_eq!(node["changes_requested"]["text"], "shorter", "{node}");
+    let description = browser.json("/api/openapi.json");
+    for schema in ["Node", "Now"] {
+        let described = &description["components"]["schemas"][schema]["properties"];
+        assert!(described["changes_requested"].is_object(), "{schema}");
+    }
+}
+
 /// A stale chapter on the page; an earlier text comes back while another writer holds the lock.
 #[test]
 fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
