@@ -4,7 +4,7 @@
 //! have been created a moment ago, so it causes another read of the token store, but all of them
 //! together at most ten per second. It fails closed: without a readable token store nobody gets in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,6 +16,9 @@ use domain::authorization::{AuthenticatedPrincipal, Scope};
 use domain::ids::{Digest32, Principal};
 use domain::time::Timestamp;
 use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_value, secret_hash};
+
+use crate::secret::generate_secret;
+use crate::serve::ServerOptions;
 
 /// Age up to which the cached tokens are used without reading the token store.
 const CACHE_TTL: Duration = Duration::from_secs(1);
@@ -104,6 +107,45 @@ impl TokenCache {
     }
 }
 
+/// Digests of the cookies of browsers that signed in with the start-up secret, kept across
+/// restarts of the server.
+pub trait BrowserStore: std::fmt::Debug + Send + Sync {
+    /// Returns the digests of the valid cookies.
+    fn load_cookies(&self) -> Vec<Digest32>;
+
+    /// Keeps the digest of a new cookie.
+    fn add_cookie(&self, cookie: Digest32);
+}
+
+/// The kept browsers, with those that signed in since.
+struct KeptBrowsers {
+    store: Arc<dyn BrowserStore>,
+    known: Mutex<HashSet<Digest32>>,
+}
+
+impl KeptBrowsers {
+    fn load(store: Arc<dyn BrowserStore>) -> Self {
+        let known = Mutex::new(store.load_cookies().into_iter().collect());
+        Self { store, known }
+    }
+
+    fn contains(&self, cookie: &str) -> bool {
+        // By digest, like stored tokens: an attacker cannot choose it.
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.contains(&secret_hash(cookie))
+    }
+
+    /// Returns the value of a new cookie, of which only the digest is kept.
+    fn sign_in(&self) -> String {
+        let value = generate_secret();
+        let digest = secret_hash(&value);
+        self.store.add_cookie(digest);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(digest);
+        value
+    }
+}
+
 /// Authenticates requests.
 pub(crate) struct Authenticator {
     workspace: Arc<dyn Workspace>,
@@ -111,6 +153,7 @@ pub(crate) struct Authenticator {
     launch: Option<Digest32>,
     /// Whether the start-up secret acts as the person who started the server.
     decides: bool,
+    browsers: Option<KeptBrowsers>,
     known: Mutex<Option<Arc<TokenCache>>>,
     /// Held during a read, so that concurrent requests share one; the time of the last failure.
     reading: tokio::sync::Mutex<Option<Instant>>,
@@ -119,11 +162,14 @@ pub(crate) struct Authenticator {
 }
 
 impl Authenticator {
-    pub(crate) fn new(workspace: Arc<dyn Workspace>, launch: Option<&str>, decides: bool) -> Self {
+    pub(crate) fn new(workspace: Arc<dyn Workspace>, options: &ServerOptions) -> Self {
+        // Kept browsers act as the person: a server that does not decide as one must not know them.
+        let kept = options.browsers.clone().filter(|_| options.decides);
         Self {
             workspace,
-            launch: launch.map(secret_hash),
-            decides,
+            launch: options.token.as_deref().map(secret_hash),
+            decides: options.decides,
+            browsers: kept.map(KeptBrowsers::load),
             known: Mutex::default(),
             reading: tokio::sync::Mutex::default(),
             has_no_store: AtomicBool::new(false),
@@ -172,15 +218,16 @@ impl Authenticator {
         })
     }
 
-    /// Returns the cookie value for an accepted secret. It is derived from the secret, so that a
-    /// stolen cookie does not reveal it.
+    /// Returns the cookie value for an accepted secret. It is random or derived from the secret, so
+    /// that a stolen cookie does not reveal it.
     pub(crate) fn cookie_for_secret(&self, secret: &str) -> String {
-        match self
+        let launch = self
             .launch_cookie()
-            .filter(|_| self.is_launch_credential(Credential::Secret(secret)))
-        {
-            Some(cookie) => cookie,
-            None => cookie_value(secret),
+            .filter(|_| self.is_launch_credential(Credential::Secret(secret)));
+        match (launch, &self.browsers) {
+            (Some(_), Some(browsers)) => browsers.sign_in(),
+            (Some(cookie), None) => cookie,
+            (None, _) => cookie_value(secret),
         }
     }
 
@@ -217,9 +264,12 @@ impl Authenticator {
             Credential::Secret(secret) => self
                 .launch
                 .is_some_and(|launch| is_equal_constant_time(&launch, &secret_hash(secret))),
-            Credential::Cookie(value) => self.launch_cookie().is_some_and(|cookie| {
-                is_equal_constant_time(&secret_hash(&cookie), &secret_hash(value))
-            }),
+            Credential::Cookie(value) => match &self.browsers {
+                Some(browsers) => browsers.contains(value),
+                None => self.launch_cookie().is_some_and(|cookie| {
+                    is_equal_constant_time(&secret_hash(&cookie), &secret_hash(value))
+                }),
+            },
             Credential::Missing => false,
         }
     }

@@ -21,6 +21,7 @@ mod serve;
 mod token_admission;
 
 pub use crate::audit_log::AuditLog;
+pub use crate::authentication::BrowserStore;
 pub use crate::browser_admission::BrowserRoutes;
 pub use crate::limits::Limits;
 pub use crate::middleware::RequestSource;

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit_log::AuditLog;
 use crate::authentication::Authenticator;
+use crate::authentication::BrowserStore;
 use crate::browser_admission::{BrowserRoutes, admit_browser};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -37,6 +38,9 @@ pub struct ServerOptions {
     pub limits: Limits,
     /// Public URL behind a reverse proxy.
     pub public: Option<PublicUrl>,
+    /// Where browsers that signed in with the start-up token are kept; without it they are signed
+    /// out when the token changes.
+    pub browsers: Option<Arc<dyn BrowserStore>>,
 }
 
 /// The running server, for the routers mounted in it.
@@ -112,11 +116,7 @@ async fn serve_until_stopped(
             !options.beyond_this_machine,
             options.public.clone(),
         ),
-        authenticator: Authenticator::new(
-            workspace.clone(),
-            options.token.as_deref(),
-            options.decides,
-        ),
+        authenticator: Authenticator::new(workspace.clone(), &options),
         limits,
         rate_limiter: RateLimiter::new(limits.rate),
         audit_log: audit_log.clone(),

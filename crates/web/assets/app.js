@@ -1,3 +1,3 @@
-// What the browser adds to pages that work without it: live updates, and a tree of any length.
+// What the browser adds to pages that work without it: live updates, kept drafts, and a tree of any length.
 import "./live.js";
 import "./tree.js";

@@ -1,6 +1,9 @@
 // <tl-live>: says whether the page follows along, and brings in what changed.
 // The server renders; here a new rendering of the same page takes the place of the sections that differ.
 
+import { forgetSentDraft, restoreDrafts } from "./drafts.js";
+import { tellTimes } from "./times.js";
+
 /** The one place where text becomes HTML: pages of our own server, fetched from the address we are at. */
 const trusted = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("tl", { createHTML: (/** @type {string} */ html) => html });
 
@@ -15,6 +18,7 @@ function parsed(html) {
 // The notice of a decision is said once: not again on a reload, and not in a link that is passed on.
 const address = new URL(location.href);
 if (address.searchParams.has("done")) {
+  forgetSentDraft();
   address.searchParams.delete("done");
   history.replaceState(history.state, "", address);
 }
@@ -27,6 +31,20 @@ function isInUse(/** @type {Element} */ section) {
 
 /** What the server last said, by section: what the browser did to it since does not count. */
 const rendered = new Map([...document.querySelectorAll("[data-live]")].map((section) => [section.id, section.outerHTML]));
+
+restoreDrafts();
+tellTimes();
+setInterval(tellTimes, 30_000);
+
+/** What the reader opened stays open, and what they closed stays closed. */
+function keepOpen(/** @type {Element} */ old, /** @type {Element} */ next) {
+  const [before, after] = [old, next].map((section) => [...section.querySelectorAll("details")]);
+  const title = (/** @type {Element} */ one) => one.querySelector("summary")?.textContent;
+  after.forEach((one, at) => {
+    const same = before.find((other) => title(other) === title(one)) ?? (before.length === after.length ? before[at] : undefined);
+    if (same) one.open = same.open;
+  });
+}
 
 /** The number of pending decisions, in the title, the icon and the navigation. */
 function refreshFrame(/** @type {Document} */ fresh) {
@@ -53,6 +71,7 @@ async function refresh() {
       section.replaceChildren();
       continue;
     }
+    keepOpen(section, next);
     section.replaceWith(document.adoptNode(next));
     if (focused) {
       const again = [...next.querySelectorAll("a, button, summary")].find((one) => one.textContent === focused);
@@ -67,28 +86,67 @@ async function refresh() {
     if (before) before.after(document.adoptNode(next));
     else document.querySelector("main > h1, main > header")?.after(document.adoptNode(next));
   }
+  tellTimes();
 }
 
+/** Time without a server until the page says so: a reload of the network takes less. */
+const PATIENCE = 2000;
+/** Time until a closed connection is tried again; one that only broke, the browser tries by itself. */
+const RETRY = 5000;
+
 class Live extends HTMLElement {
+  #planned = 0;
+  #offline = 0;
+
   connectedCallback() {
     this.textContent = "connecting";
+    this.#connect();
+  }
+
+  #connect() {
     const events = new EventSource("/api/live");
-    let planned = 0;
-    const changed = () => {
-      // Many operations at once are one change of the page.
-      clearTimeout(planned);
-      planned = setTimeout(() => {
-        const tree = document.querySelector("tl-tree");
-        tree?.dispatchEvent(new CustomEvent("tl-changed"));
-        refresh().catch(() => {});
-        this.dataset.changes = String(Number(this.dataset.changes ?? 0) + 1);
-      }, 100);
-    };
-    events.addEventListener("begin", () => { this.textContent = "● live"; });
-    events.addEventListener("operation", changed);
-    events.addEventListener("reset", changed);
-    events.addEventListener("error", () => { this.textContent = "○ not connected"; });
+    events.addEventListener("begin", () => this.#online());
+    events.addEventListener("operation", () => this.#changed());
+    events.addEventListener("reset", () => this.#changed());
+    events.addEventListener("error", () => {
+      this.textContent = "○ not connected";
+      const isClosed = events.readyState === EventSource.CLOSED;
+      this.#offline ||= setTimeout(() => this.#say(isClosed), PATIENCE);
+      if (isClosed) setTimeout(() => this.#connect(), RETRY);
+    });
     addEventListener("pagehide", () => events.close());
+  }
+
+  #changed() {
+    // Many operations at once are one change of the page.
+    clearTimeout(this.#planned);
+    this.#planned = setTimeout(() => {
+      document.querySelector("tl-tree")?.dispatchEvent(new CustomEvent("tl-changed"));
+      refresh().catch(() => {});
+      this.dataset.changes = String(Number(this.dataset.changes ?? 0) + 1);
+    }, 100);
+  }
+
+  #online() {
+    this.textContent = "● live";
+    clearTimeout(this.#offline);
+    this.#offline = 0;
+    const banner = document.querySelector(".banner");
+    // The server that is back may have seen changes that no event tells.
+    if (banner) this.#changed();
+    banner?.remove();
+  }
+
+  /** Says above everything that the page is no longer current, and what to do. */
+  #say(/** @type {boolean} */ isSignedOut) {
+    if (document.querySelector(".banner")) return;
+    const banner = document.createElement("p");
+    banner.className = "banner";
+    banner.setAttribute("role", "alert");
+    banner.textContent = isSignedOut
+      ? "This browser is signed out, or the server refuses it. Open the address that tl serve prints; what you typed here is kept in this tab."
+      : "The server does not answer, so this page may be out of date. It continues by itself when tl serve runs again; what you typed is kept.";
+    document.querySelector("header.top")?.after(banner);
   }
 }
 

@@ -53,6 +53,11 @@ class Tree extends HTMLElement {
         form.querySelector("input")?.focus();
       }
     });
+    // Back from a plan leads to the row it was opened from.
+    const place = () => `tl-tree|${location.search}`;
+    const [visit] = performance.getEntriesByType("navigation");
+    if (/** @type {PerformanceNavigationTiming | undefined} */ (visit)?.type === "back_forward") this.scrollTop = Number(sessionStorage.getItem(place()));
+    addEventListener("pagehide", () => sessionStorage.setItem(place(), String(this.scrollTop)));
     this.#again(false);
   }
 

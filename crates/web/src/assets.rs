@@ -30,7 +30,9 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "print.css" CSS,
     "contrast.css" CSS,
     "app.js" JS,
+    "drafts.js" JS,
     "live.js" JS,
+    "times.js" JS,
     "tree.js" JS,
 ];
 

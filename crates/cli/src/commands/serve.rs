@@ -1,17 +1,22 @@
 //! `tl serve`: HTTP server for the dashboard, the API and MCP clients.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use application::Failure;
 use clap::Args;
+use domain::ids::Digest32;
+use domain::ports::Clock;
 use domain::settings::Storage;
 use mcp::protocol::http_router;
 use serde::Serialize;
 use server::{
-    BrowserRoutes, Limits, PublicUrl, RateLimit, Routes, ServerOptions, generate_secret, serve,
+    BrowserRoutes, BrowserStore, Limits, PublicUrl, RateLimit, Routes, ServerOptions,
+    generate_secret, serve,
 };
+use store::{SignedInBrowsers, SystemClock};
 use web::Dashboard;
 
 use crate::caller::find_calling_host;
@@ -26,13 +31,15 @@ use crate::wiring::App;
 ///
 /// Prints the URL of the dashboard, and the URL and token for MCP clients. Only this machine can
 /// connect, unless `--listen` names another address. `THROUGHLINE_TOKEN` sets the token; otherwise
-/// each start generates a new one. Tokens of `tl team token create` are accepted too, each with its own
-/// principal and scope. A client can select fewer tools by the path: `/mcp/core`, `/mcp/readonly`,
+/// each start generates a new one. A browser that opened the URL stays signed in for 30 days, also
+/// when the server is started again on the same port; `--sign-out` ends that. Tokens of
+/// `tl team token create` are accepted too, each with its own principal and scope. A client can select fewer tools by the path: `/mcp/core`, `/mcp/readonly`,
 /// `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl serve --open
   tl serve --port 0 --read-only
+  tl serve --sign-out               # browsers have to open the new URL
   tl serve --no-decisions           # from a service manager, a container or an agent
   tl serve --public-url https://plans.example.org   # behind a reverse proxy on this machine
   THROUGHLINE_TOKEN=$(cat token) tl serve --listen 0.0.0.0")]
@@ -67,8 +74,27 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     no_token: bool,
 
+    /// Sign out every browser that used the dashboard of this project before
+    #[arg(long)]
+    sign_out: bool,
+
     #[command(flatten)]
     offered: ToolArgs,
+}
+
+/// The browsers that are signed in to the dashboard, in the user's state directory.
+#[derive(Debug)]
+struct ProjectBrowsers(SignedInBrowsers);
+
+impl BrowserStore for ProjectBrowsers {
+    fn load_cookies(&self) -> Vec<Digest32> {
+        self.0.load_valid(SystemClock.now())
+    }
+
+    fn add_cookie(&self, cookie: Digest32) {
+        // Not kept means signed out by the next restart; the browser works until then.
+        let _ = self.0.add(cookie, SystemClock.now());
+    }
 }
 
 /// Addresses and token of the running server.
@@ -143,8 +169,11 @@ impl ServeArgs {
         // server's token, which is printed and put into URLs.
         let is_remote = app.find_project()?.settings.storage == Storage::Remote;
         let given = settings::environment_variable("THROUGHLINE_TOKEN").filter(|_| !is_remote);
+        // A given token has a cookie of its own, which is valid as long as the token is.
+        let browsers = self.open_browser_store(&project.root)?;
+        let browsers = given.is_none().then_some(browsers);
         // A new one at each start, unless it is set: a token that never changes stays valid in
-        // every browser history and script it got into.
+        // every browser history and script it got into. Browsers that signed in are kept instead.
         let token = (!self.no_token).then(|| given.unwrap_or_else(generate_secret));
         let address = SocketAddr::new(self.listen, self.port);
         let limits = Limits {
@@ -159,6 +188,7 @@ impl ServeArgs {
             beyond_this_machine,
             limits,
             public,
+            browsers,
         };
         serve(
             surface.workspace().clone(),
@@ -173,6 +203,18 @@ impl ServeArgs {
             Failure::unavailable(message).with_step("tl serve --port 0   # use any free port")
         })?;
         Ok(ExitCode::Done)
+    }
+
+    /// Opens the browsers that are signed in to a project, and signs them out if that was asked for.
+    fn open_browser_store(&self, root: &Path) -> Result<Arc<dyn BrowserStore>, Failure> {
+        let home = settings::user_state_directory()?;
+        let browsers = SignedInBrowsers::in_state_directory(&home, root);
+        if self.sign_out {
+            browsers.sign_out_all().map_err(|error| {
+                Failure::unavailable(format!("cannot sign the browsers out: {error}"))
+            })?;
+        }
+        Ok(Arc::new(ProjectBrowsers(browsers)))
     }
 
     /// Prints the addresses as soon as the socket is bound: with `--port 0` a script has no other

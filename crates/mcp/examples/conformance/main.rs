@@ -46,6 +46,7 @@ fn main() -> Result<(), String> {
         beyond_this_machine: false,
         limits: Limits::default(),
         public: None,
+        browsers: None,
     };
     let seal = RequestStateCodec::new_unchecked(generate_secret().into_bytes());
     serve(

@@ -30,6 +30,7 @@ fn served_with(limits: Limits, token: Option<&str>) -> SocketAddr {
             beyond_this_machine: false,
             limits,
             public: None,
+            browsers: None,
         };
         let surface = surface(false);
         serve(

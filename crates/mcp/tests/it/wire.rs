@@ -36,6 +36,7 @@ pub(crate) fn serve_http(surface: &Surface) -> SocketAddr {
             beyond_this_machine: false,
             limits: Limits::default(),
             public: None,
+            browsers: None,
         };
         serve(
             surface.workspace().clone(),
