@@ -70,6 +70,7 @@ pub fn check_approvals(ctx: &Context<'_>, base: Option<&str>) -> Result<Approval
             status,
             reason,
             next_step,
+            ..
         } = Attention::describe_node(ctx, &*state, &tree, node)?;
         check.findings.push(UnapprovedPlan {
             path,

@@ -168,23 +168,33 @@ pub(crate) fn list_open_needs(
 ) -> Result<Vec<String>, Failure> {
     let mut open = Vec::new();
     for name in &node.description.needs {
-        let sibling = match node.parent {
-            Some(parent) => state.children_by_alias(parent, name)?.into_iter().next(),
-            None => None,
-        };
-        // A name that is nobody's is reported by `tl next` and `tl check`.
-        let needed = match sibling {
-            Some(sibling) => Some(sibling),
-            None => match find_node(ctx, state, std::slice::from_ref(name)) {
-                Ok((id, _)) => state.load_node(id)?,
-                Err(_) => None,
-            },
-        };
+        let needed = find_needed_node(ctx, state, node, name)?;
         if let Some(needed) = needed.filter(is_open) {
             open.push(load_node_path(state, &needed)?);
         }
     }
     Ok(open)
+}
+
+/// Returns the node that `needs` of a node names; `None` if there is none, which `tl next` and
+/// `tl check` report.
+pub(crate) fn find_needed_node(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    name: &str,
+) -> Result<Option<Node>, Failure> {
+    let sibling = match node.parent {
+        Some(parent) => state.children_by_alias(parent, name)?.into_iter().next(),
+        None => None,
+    };
+    if sibling.is_some() {
+        return Ok(sibling);
+    }
+    match find_node(ctx, state, &[name.to_owned()]) {
+        Ok((id, _)) => Ok(state.load_node(id)?),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Returns the subjects of the reviews of a node that have not ended.

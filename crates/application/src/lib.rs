@@ -77,6 +77,7 @@ pub mod memory;
 pub mod move_focus;
 pub mod move_node;
 pub mod next_work;
+pub mod node_family;
 pub mod node_page;
 pub mod novel;
 pub mod open_gates;

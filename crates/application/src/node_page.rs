@@ -20,6 +20,7 @@ use crate::history::load_history;
 use crate::invalidate::list_settled_below;
 use crate::list_versions::{VersionView, load_version_views};
 use crate::locate::{load_node, load_parent, reject_extra_words};
+use crate::node_family::{NodeFamily, load_family};
 use crate::observe::observe_node;
 use crate::scan::ScanScope;
 use crate::views::{DiffView, NodeView, OperationView, load_node_view};
@@ -49,6 +50,9 @@ pub struct PlanView {
 pub struct NodePage {
     #[serde(flatten)]
     pub plan: PlanView,
+    /// The plans around it, for the page alone.
+    #[serde(skip)]
+    pub family: NodeFamily,
     /// What a decision about it is asked for; `None` if it is approved or has no text.
     #[serde(skip)]
     pub question: Option<ApprovalQuestion>,
@@ -86,6 +90,7 @@ pub fn load_node_page(
     let node = load_node(state, seen.id)?;
     Ok(NodePage {
         plan: load_plan_view(ctx, state, &node)?,
+        family: load_family(ctx, state, &node)?,
         question: match (node.status(), node.content.version_hash()) {
             (Status::Approved, _) | (_, None) => None,
             _ => Some(build_question_on(ctx, state, &node)?),

@@ -71,6 +71,9 @@ pub struct LevelCounts {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Attention {
     pub path: String,
+    /// Its title, for pages.
+    #[serde(skip)]
+    pub title: Option<String>,
     pub status: Status,
     pub reason: Option<String>,
     pub next_step: String,
@@ -94,6 +97,7 @@ impl Attention {
         };
         Ok(Self {
             path,
+            title: node.description.title.clone(),
             status: node.status(),
             reason: match describe_cause(state, node)? {
                 None if node.status() == Status::Draft => {

@@ -13,6 +13,7 @@ use crate::claim_node::list_active_claims;
 use crate::comment::{CommentView, load_comments};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::first_steps::list_first_steps;
 use crate::locate::load_node_path;
 use crate::next_work::{NextItem, list_ready};
 use crate::open_gates::{BlockedStep, OpenGate, list_open_gates};
@@ -56,6 +57,9 @@ pub struct NowView {
     pub signals: Vec<SessionSignal>,
     /// Review findings that a person has to decide.
     pub escalated: Vec<EscalatedItem>,
+    /// The commands that begin the work, while there is no plan.
+    #[serde(skip)]
+    pub first_steps: Vec<String>,
 }
 
 /// Maximum number of items per list; the totals are given beside them.
@@ -104,6 +108,12 @@ pub fn show_now(
     let places = list_places(ctx, &*state)?;
     let gates = list_open_gates(known, blocked, ctx.clock.now());
     let attention_total = status.attention_total;
+    // The steps read the state themselves.
+    drop(state);
+    let first_steps = match plans.is_empty() {
+        true => list_first_steps(ctx, &status)?,
+        false => Vec::new(),
+    };
     Ok(NowView {
         status,
         places,
@@ -115,6 +125,7 @@ pub fn show_now(
         gates,
         signals,
         escalated,
+        first_steps,
     })
 }
 

@@ -102,6 +102,16 @@ pub(crate) fn link_to_node(path: &str) -> Markup {
     html! { a.path href=(urls::node_url(path)) { (path) } }
 }
 
+/// Renders a link to a node by its title, with its path small behind it.
+pub(crate) fn link_by_title(path: &str, title: Option<&str>) -> Markup {
+    html! {
+        @match title {
+            Some(title) => { a href=(urls::node_url(path)) dir="auto" { (title) } " " code.id { (path) } },
+            None => (link_to_node(path)),
+        }
+    }
+}
+
 /// Renders the notice after an action. The query has only a key: with the text in the URL, a link
 /// could put any sentence on the page.
 pub(crate) fn render_notice(word: Option<&str>) -> Markup {

@@ -6,10 +6,11 @@ use application::approval_question::ApprovalQuestion;
 use application::evidence::EvidenceView;
 use application::explain::Explanation;
 use application::list_versions::VersionView;
+use application::node_family::{NodeFamily, RelatedPlan};
 use application::node_page::{NodePage, PlanText, PlanView, load_node_page};
 use application::views::DiffView;
 use axum::extract::{Path, Query, State};
-use domain::node::Status;
+use domain::node::{Progress, Status};
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -60,8 +61,9 @@ fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup 
                 plan,
                 parent,
                 warnings,
-                lineage,
+                ..
             },
+        family,
         question,
         falls_below,
         why,
@@ -72,16 +74,18 @@ fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup 
         compared,
     } = found;
     let node = &plan.node;
+    let title = node.title.as_deref().unwrap_or(&node.entity_id);
     html! {
         nav.lineage aria-label="Plans above" {
-            ol { @for above in lineage {
-                @let name = above.rsplit('/').next().unwrap_or(above);
-                li { @if *above == node.path { span aria-current="page" { (name) } } @else { a href=(urls::node_url(above)) { (name) } } }
-            } }
+            ol {
+                @for above in &family.ancestors { li { a href=(urls::node_url(&above.path)) title=(above.path) dir="auto" { (above.name()) } } }
+                li { span.id aria-current="page" { (node.entity_id) } }
+            }
         }
         header.node #standing data-live {
-            h1 dir="auto" { (node.title.as_deref().unwrap_or(&node.entity_id)) }
+            h1 dir="auto" { (title) }
             p { (render_status(node.status)) " " (render_progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
+            (render_work(family))
             @if let Some(reason) = &node.invalidation_reason { p { (render_message(reason)) } }
             @if let Some(file) = &node.file_path { p.quiet { code { (file) } } }
             @if let Some(approval) = &node.approval {
@@ -104,16 +108,13 @@ fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup 
         div.beside {
             article #plan data-live {
                 h2 { "The plan" }
-                (render_text(plan))
-                @if !node.children.is_empty() {
-                    h2 { "Below it" }
-                    ul.children { @for child in &node.children { li { a href=(urls::node_url(&format!("{}/{child}", node.path))) { (child) } } } }
-                }
+                (render_plan_text(plan, title))
+                (render_children(&family.children))
             }
             @if let Some(parent) = parent {
                 aside #parent data-live aria-label="The plan above" {
                     details open {
-                        summary { "Above: " (parent.node.path) " " (render_status(parent.node.status)) }
+                        summary { "Above: " (parent.node.title.as_deref().unwrap_or(&parent.node.entity_id)) " " (render_status(parent.node.status)) }
                         (render_text(parent))
                         p { (link_to_node(&parent.node.path)) }
                     }
@@ -142,6 +143,73 @@ fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup 
             ol.timeline { @for operation in log {
                 li { span.tag { (operation.verb.as_str()) } " " (operation.summary)
                     " " span.quiet { (render_principal(&operation.by)) " · " (render_time(operation.at)) } }
+            } }
+        }
+    }
+}
+
+/// Minimum number of headings for which a contents list is shorter than scrolling.
+const MIN_LISTED_HEADINGS: usize = 4;
+
+/// Renders the text of the page's own plan, with a contents list if it is long.
+fn render_plan_text(plan: &PlanText, title: &str) -> Markup {
+    let Some(text) = &plan.text else {
+        return render_text(plan);
+    };
+    let rendered = markdown::render_plan(text, title);
+    html! {
+        @if rendered.headings.len() >= MIN_LISTED_HEADINGS {
+            nav.contents aria-label="Contents" { details {
+                summary { "Contents" }
+                ol { @for heading in &rendered.headings {
+                    li data-level=(heading.level) { a href={ "#" (heading.id) } { (heading.text) } }
+                } }
+            } }
+        }
+        div.prose dir="auto" { (rendered.body) }
+    }
+}
+
+/// Renders what a ticket says about the work: phase, level, what it needs, who holds it.
+fn render_work(family: &NodeFamily) -> Markup {
+    let NodeFamily {
+        needs,
+        phase,
+        work_level,
+        holder,
+        ..
+    } = family;
+    html! {
+        @if phase.is_some() || work_level.is_some() || holder.is_some() || !needs.is_empty() {
+            dl.facts {
+                @if let Some(phase) = phase { div { dt { "Phase" } dd { (phase) } } }
+                @if let Some(level) = work_level { div { dt { "Level" } dd { (level) } } }
+                @if let Some(holder) = holder { div { dt { "Held by" } dd { "session " (holder.session) " until " (render_time(holder.until)) } } }
+                @if !needs.is_empty() { div { dt { "Needs" } @for needed in needs {
+                    dd { a href=(urls::node_url(&needed.path)) dir="auto" { (needed.name()) } " " span.tag { (needed.progress) } }
+                } } }
+            }
+        }
+    }
+}
+
+/// Renders the plans below as rows.
+fn render_children(children: &[RelatedPlan]) -> Markup {
+    let complete = children
+        .iter()
+        .filter(|child| child.progress == Progress::Complete)
+        .count();
+    html! {
+        @if !children.is_empty() {
+            h2 { "Below it " span.quiet { (complete) " of " (children.len()) " complete" } }
+            ul.rows { @for child in children {
+                li {
+                    a href=(urls::node_url(&child.path)) dir="auto" { (child.name()) }
+                    @if child.title.is_some() { code.id { (child.entity_id) } }
+                    @if let Some(phase) = &child.phase { span.tag { (phase) } }
+                    (render_progress(child.progress))
+                    (render_status(child.status))
+                }
             } }
         }
     }

@@ -10,8 +10,8 @@ use domain::text::count_with_noun;
 use maud::{Markup, html};
 
 use super::{
-    NavigationEntry, link_to_node, render_message, render_page, render_principal, render_status,
-    render_time,
+    NavigationEntry, link_by_title, link_to_node, render_message, render_page, render_principal,
+    render_status, render_time,
 };
 use crate::Dashboard;
 use crate::api::now_view;
@@ -44,6 +44,13 @@ fn render_content(now: &NowView) -> Markup {
                 }
             }
         }
+        section #first-steps data-live {
+            @if !now.first_steps.is_empty() {
+                h2 { "First steps" }
+                p { "There is no plan yet. In a terminal, or through your agent:" }
+                ul.cards { @for step in &now.first_steps { li.card { (render_first_step(step)) } } }
+            }
+        }
         section #copy data-live { (render_copy_differences(&now.status.copy_differences)) }
         section #blocked data-live {
             @if !now.gates.is_empty() {
@@ -65,11 +72,11 @@ fn render_content(now: &NowView) -> Markup {
         }
         section #waiting data-live {
             h2 { "Waits for a person" }
-            @if now.status.attention.is_empty() { p.quiet { "Nothing waits for a decision." } }
+            @if now.status.attention.is_empty() && now.first_steps.is_empty() { p.quiet { "Nothing waits for a decision." } }
             ul.cards {
                 @for one in now.status.attention.iter().take(MAX_LIST_LENGTH) {
                     li.card {
-                        (link_to_node(&one.path)) " " (render_status(one.status))
+                        (link_by_title(&one.path, one.title.as_deref())) " " (render_status(one.status))
                         @if let Some(reason) = &one.reason { p { (render_message(reason)) } }
                     }
                 }
@@ -138,7 +145,7 @@ fn render_content(now: &NowView) -> Markup {
             @if now.ready.is_empty() { p.quiet { "Nothing is ready." } }
             ul.cards {
                 @for ready in now.ready.iter().take(MAX_LIST_LENGTH) {
-                    li.card { (link_to_node(&ready.path)) @if let Some(title) = &ready.title { " " (title) } p.quiet { (ready.action) } }
+                    li.card { (link_by_title(&ready.path, ready.title.as_deref())) p.quiet { (ready.action) } }
                 }
             }
         }
@@ -146,6 +153,16 @@ fn render_content(now: &NowView) -> Markup {
             @if let Some(last) = &now.status.last_operation {
                 p.quiet { "Last: " (last.summary) " · " (render_principal(&last.by)) " · " (render_time(last.at)) }
             }
+        }
+    }
+}
+
+/// Renders a command with what it is for.
+fn render_first_step(step: &str) -> Markup {
+    html! {
+        @match step.split_once("   # ") {
+            Some((command, purpose)) => { code { (command) } " " span.quiet { (purpose) } },
+            None => code { (step) },
         }
     }
 }

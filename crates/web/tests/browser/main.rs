@@ -643,6 +643,129 @@ fn a_plan_below_an_undecided_one_leads_to_it_and_a_notice_is_said_once() {
 }
 
 #[test]
+fn a_restart_signs_nobody_out_and_keeps_what_was_typed() {
+    let project = story();
+    let server = Server::of(&project);
+    let port = server.port.to_string();
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, SCENE).await;
+        browser.sees("tl-live", "live").await;
+        browser.type_into("#say", "half a thought").await;
+        drop(server);
+        browser.sees(".banner", "The server does not answer").await;
+        browser.picture(&pictures().join("offline.png")).await;
+        let again = ["--json", "serve", "--port", &port];
+        let server = Server::started_by(project.command(&again));
+        browser.sees("tl-live", "live").await;
+        assert_eq!(
+            browser
+                .evaluate("return document.querySelectorAll('.banner').length")
+                .await,
+            0
+        );
+        browser.goto(&server, SCENE).await;
+        let typed = "return document.querySelector('#say').value";
+        assert_eq!(browser.evaluate(typed).await, "half a thought");
+        browser.click("form.comment button").await;
+        browser.sees("main", "Comment added").await;
+        browser.sees("#comments", "half a thought").await;
+        assert_eq!(browser.evaluate(typed).await, "");
+        drop(server);
+        let signed_out = ["--json", "serve", "--sign-out", "--port", &port];
+        let server = Server::started_by(project.command(&signed_out));
+        browser.goto(&server, SCENE).await;
+        browser.sees("h1", "This browser is not signed in").await;
+    });
+}
+
+#[test]
+fn a_plan_shows_titles_and_what_was_opened_stays_open() {
+    let project = story();
+    project.write(
+        "acts/act-1/chapters/chapter-02/plan.md",
+        "# The second key\n\n## Characters\n- Mara\n\n## Steps\n- [x] found\n- [ ] used\n\n## Scenario\n\nGiven a lamp\n\
+         When it goes out\nThen it is dark\n\n## Code\n\n```\nlet a = 1;\n```\n",
+    );
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser
+            .sees("#waiting", "The second key act-1/chapter-02")
+            .await;
+        browser.goto(&server, "/nodes/act-1").await;
+        browser.sees("#plan .rows", "The second key").await;
+        browser
+            .sees("#plan h2:has(+ .rows)", "0 of 2 complete")
+            .await;
+        browser.click("#plan .rows a[href$='chapter-02']").await;
+        browser.sees(".lineage", "Act 1").await;
+        browser.sees("h1", "The second key").await;
+        browser.sees("#plan .gherkin", "Given a lamp\nWhen").await;
+        browser.click(".contents summary").await;
+        browser.sees(".contents", "Scenario").await;
+        browser.sees("#log time", "just now").await;
+        browser.sees("tl-live", "live").await;
+        browser.picture(&pictures().join("plan-light.png")).await;
+        assert_eq!(browser.violations().await, Value::Array(Vec::new()));
+        browser.click("#decide details summary").await;
+        project.write(
+            "acts/act-1/chapters/chapter-02/plan.md",
+            "# The third key\n\n## Characters\n- Mara\n",
+        );
+        browser.sees("h1", "The third key").await;
+        assert_eq!(
+            browser
+                .evaluate("return document.querySelector('#decide details').open")
+                .await,
+            Value::Bool(true)
+        );
+    });
+}
+
+#[test]
+fn an_empty_project_shows_first_steps() {
+    let project = Project::story(&setting("THROUGHLINE_TL"));
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.sees("#first-steps", "tl plan").await;
+        browser.picture(&pictures().join("empty.png")).await;
+        assert_eq!(browser.violations().await, Value::Array(Vec::new()));
+    });
+}
+
+#[test]
+fn back_leads_to_the_same_place_in_the_tree() {
+    let project = Project::story(&setting("THROUGHLINE_TL"));
+    project.write(Project::ACT, "# Act 1\n");
+    for chapter in 1..=99 {
+        let file = format!("acts/act-1/chapters/chapter-{chapter:02}/plan.md");
+        project.write(&file, format!("# Chapter {chapter}\n"));
+    }
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/tree").await;
+        browser.sees("tl-live", "live").await;
+        browser
+            .evaluate("document.querySelector('tl-tree').scrollTop = 1600; return 1")
+            .await;
+        browser.sees("tl-tree", "Chapter 45").await;
+        browser.click("tl-tree a[href$='chapter-45']").await;
+        browser.sees("h1", "Chapter 45").await;
+        browser.client.back().await.expect("a page");
+        browser.sees("tl-tree", "Chapter 45").await;
+        browser
+            .until_script_gives(
+                "return String(document.querySelector('tl-tree').scrollTop)",
+                "1600",
+            )
+            .await;
+    });
+}
+
+#[test]
 fn a_session_that_drifts_is_seen() {
     let project = wandering();
     let server = Server::of(&project);
