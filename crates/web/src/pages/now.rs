@@ -72,7 +72,7 @@ fn render_content(now: &NowView) -> Markup {
         }
         section #waiting data-live {
             h2 { "Waits for a person" }
-            @if now.status.attention.is_empty() && now.first_steps.is_empty() { p.quiet { "Nothing waits for a decision." } }
+            @if now.status.attention.is_empty() { p.quiet { "Nothing waits for a decision." } }
             ul.cards {
                 @for one in now.status.attention.iter().take(MAX_LIST_LENGTH) {
                     li.card {
