@@ -23,7 +23,7 @@ impl ExitCode {
         ),
         (
             Self::Findings,
-            "`tl check`, `tl state repair`, `tl host doctor`, `tl config check`, `tl doc validate`, `tl doc reconcile` or `tl state secret` found problems (that remain), the command of `tl evidence run` failed, or a review waits for a person",
+            "`tl check`, `tl state repair`, `tl host doctor`, `tl config check`, `tl doc validate`, `tl doc reconcile` or `tl state secret` found problems (that remain), the command of `tl evidence run` failed, or a review or `tl story run` waits for a person",
         ),
     ];
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use application::Failure;
+use domain::context_budget::PromptSection;
 use domain::ports::Clock;
 use domain::settings::ModelBudget;
 use domain::tick::ModelSpending;
@@ -217,6 +218,26 @@ pub(crate) fn halve_context(progress: &Progress, prompt: &str, schema: Option<&V
          (`policy.generation.context_tokens` sets it for good)"
     ));
     tokens
+}
+
+/// Prints the sizes of a prompt's sections, and what did not fit.
+pub(crate) fn print_sections(app: &App, sections: &[PromptSection]) {
+    if sections.is_empty() || app.ui.json {
+        return;
+    }
+    app.ui
+        .print_message("sections of the prompt, in order of importance:");
+    for section in sections {
+        let left_out = if section.left_out > 0 {
+            format!(", {} left out", section.left_out)
+        } else {
+            String::new()
+        };
+        app.ui.print_message(format_args!(
+            "  {:>6} tokens  {}{left_out}",
+            section.tokens, section.name
+        ));
+    }
 }
 
 /// Sends a request and shows its progress.

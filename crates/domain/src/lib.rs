@@ -14,6 +14,7 @@ pub mod cascade;
 pub mod comment;
 pub mod compaction;
 pub mod consistency;
+pub mod context_budget;
 pub mod decision;
 pub mod detection;
 pub mod diff;

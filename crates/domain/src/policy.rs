@@ -404,8 +404,8 @@ setting_table! {
         /// left out, the least important first.
         context_tokens: usize = 12_000, env ["THROUGHLINE_CONTEXT_TOKENS"];
 
-        /// Target length of a scene in words. Less than half or more than twice as many is a
-        /// finding.
+        /// Target length of a scene in words. A scene of less than 40 % or more than 200 % is held for
+        /// a person.
         scene_words: usize = 900;
 
         /// Maximum number of automatic revisions of a scene before a person has to decide.

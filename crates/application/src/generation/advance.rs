@@ -1,11 +1,12 @@
 //! Steps of a generation: the request for the next step, and the handling of its answer.
 
+use domain::context_budget::PromptSection;
 use domain::fact::Fact;
 use domain::generation::prompts::{
     JUDGE_SYSTEM_PROMPT, WRITER_SYSTEM_PROMPT, WRITER_TEMPLATE, WRITER_TEMPLATE_PATH,
 };
-use domain::generation::steps::{self, JudgeReview};
-use domain::generation::update::{self, CommittedScene};
+use domain::generation::steps::{self, JudgeReview, WriterAnswer};
+use domain::generation::update::CommittedScene;
 use domain::generation::{Generation, GenerationStatus, GenerationStep, verdict};
 use domain::ids::VersionHash;
 use domain::node::Progress;
@@ -28,6 +29,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
+use crate::memory::scene_readings::{ReadScene, apply_reading};
 use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
 use crate::tick::spending::spending_facts;
@@ -60,6 +62,9 @@ pub struct StepAsk {
     /// JSON Schema of the answer; without it the answer is prose.
     pub schema: Option<Value>,
     pub max_output_tokens: u32,
+    /// Sizes of the prompt's sections, for people.
+    #[serde(skip)]
+    pub sections: Vec<PromptSection>,
 }
 
 /// The answer to a step.
@@ -113,11 +118,14 @@ pub fn next_step_within(
         FileReadResult::Missing | FileReadResult::Unreadable { .. } => WRITER_TEMPLATE.to_owned(),
     };
     let judges = generation.step == GenerationStep::Judge;
-    // About three tokens per word leave room for other languages than English; the minimum is for
-    // verdicts of short scenes.
+    // About three tokens per word leave room for other languages than English. A verdict needs as much for
+    // a short scene as for a long one; prose that was to have 120 words does not.
     let room = u32::try_from(ctx.policy.generation.scene_words.saturating_mul(3))
         .unwrap_or(u32::MAX)
-        .max(2_000);
+        .max(if judges { 2_000 } else { 500 });
+    let prompt = gathered
+        .prompt_material(ctx, context_tokens)
+        .render_prompt(&generation, &template);
     Ok(NextGenerationStep::Ask(Box::new(StepAsk {
         scene: generation.scene.clone(),
         step: generation.step,
@@ -128,9 +136,8 @@ pub fn next_step_within(
             WRITER_SYSTEM_PROMPT
         }
         .to_owned(),
-        prompt: gathered
-            .prompt_material(ctx, context_tokens)
-            .render_prompt(&generation, &template),
+        prompt: prompt.text,
+        sections: prompt.sections,
         schema: judges.then(|| verdict::verdict_schema(&gathered.memory)),
         max_output_tokens: room,
     })))
@@ -186,17 +193,19 @@ pub fn submit_step(
     };
     let taken = match &answer.failed {
         Some(why) => Err(why.clone()),
-        None => steps::apply_answer(
-            &mut after,
-            &answer.answer,
-            answer.is_cut,
-            &expected,
-            judging,
-        ),
+        None => {
+            let given = WriterAnswer {
+                value: &answer.answer,
+                is_cut: answer.is_cut,
+                is_last_attempt: before.failures + 1 >= MAX_STEP_FAILURES,
+            };
+            steps::apply_answer(&mut after, &given, &expected, judging)
+        }
     };
-    let judged = before.step == GenerationStep::Judge && taken.is_ok();
-    // The review changes only with a usable verdict; a failed call must not cost an iteration.
-    let reviewed = judged
+    // The review changes only with a usable answer; a failed call must not cost an iteration.
+    let is_concluded = taken.is_ok()
+        && (before.step == GenerationStep::Judge || after.step == GenerationStep::Commit);
+    let reviewed = is_concluded
         .then(|| record::record_changed_fact(&before.scene, known.as_ref(), Some(&review)))
         .flatten();
     match taken {
@@ -323,16 +332,25 @@ fn commit_scene(
         .flatten()
         .unwrap_or_default();
     let kept = CommittedScene {
+        path: &before.scene,
         title: &title,
+        blueprint: &blueprint,
         tick,
         words: search::split_words(&before.draft).len(),
     };
-    update::record_committed_scene(&mut memory, before, &blueprint, kept);
+    let claims = before.verdict.clone().unwrap_or_default();
+    let read = ReadScene {
+        node: node.id,
+        version: VersionHash::of_bytes(text.as_bytes()),
+        claims,
+    };
+    let readings = apply_reading(&*tx, tree, &mut memory, read, kept)?;
     let mut after = Generation {
         status: GenerationStatus::Complete,
         ..before.clone()
     };
     let mut more = memory.change_facts();
+    more.extend(readings);
     let progress = tx.load_node(node.id)?.ok_or_else(gone)?.progress;
     // A node that needs evidence stays open until it is proved, also with its prose written.
     if progress != Progress::Complete && !crate::evidence::lacks_proof(ctx, &*tx, node)? {

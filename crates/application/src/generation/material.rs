@@ -8,7 +8,7 @@ use domain::generation::prompts::WritingMaterial;
 use domain::memory::StoryMemory;
 use domain::node::Node;
 use domain::ports::Snapshot;
-use domain::tick::TickState;
+use domain::tick::{TickRecord, TickState, TickStatus};
 use domain::tree::Tree;
 
 use crate::context::Context;
@@ -20,6 +20,9 @@ use crate::tick::story_state::{novel_name, prose_path, read_prose};
 /// Number of preceding scenes that are given in full.
 const FULL_PREVIOUS_SCENES: usize = 2;
 
+/// Maximum number of ticks whose decisions are in a writer's prompt.
+const MAX_SCENE_TICKS: usize = 4;
+
 /// The gathered material of a scene.
 pub(super) struct SceneMaterial {
     pub(super) novel: String,
@@ -27,6 +30,7 @@ pub(super) struct SceneMaterial {
     pub(super) blueprint: String,
     parent: String,
     pub(super) memory: StoryMemory,
+    ticks: Vec<TickRecord>,
     before: Vec<String>,
     characters: Vec<String>,
     /// Memory ids of the scenes before this one.
@@ -49,17 +53,21 @@ impl SceneMaterial {
             Ok(kept.flatten().unwrap_or_default())
         };
         let blueprint = text(node)?;
-        let earlier: Vec<String> = tree
+        let preceding: Vec<&Node> = tree
             .all_preorder()
             .into_iter()
             .take_while(|other| other.id != node.id)
+            .collect();
+        // From the nearest: a novel has hundreds of scenes, and only two are shown.
+        let earlier: Vec<String> = preceding
+            .iter()
+            .rev()
             .filter_map(|other| read_prose(ctx, tree, &tree.alias_path(other)))
+            .take(FULL_PREVIOUS_SCENES)
             .collect();
         let memory = memory_files::load_memory(state)?;
-        let before: BTreeSet<String> = tree
-            .all_preorder()
-            .into_iter()
-            .take_while(|other| other.id != node.id)
+        let before: BTreeSet<String> = preceding
+            .iter()
             .map(|other| tree.alias_path(other))
             .collect();
         // By position in the plan, not by the time of writing: scenes may be written out of order,
@@ -91,15 +99,16 @@ impl SceneMaterial {
                 .filter(is_before)
                 .map(|scene| scene.id.clone())
                 .collect(),
+            ticks: ticks_of_scene(
+                state,
+                &memory,
+                &tree.alias_path(node),
+                tick_state.current_tick,
+            )?,
             memory,
             // The nearest scenes carry the voice and the open threads; older ones are in the
             // memory, as facts.
-            before: earlier
-                .into_iter()
-                .rev()
-                .take(FULL_PREVIOUS_SCENES)
-                .rev()
-                .collect(),
+            before: earlier.into_iter().rev().collect(),
             blueprint,
         })
     }
@@ -116,6 +125,7 @@ impl SceneMaterial {
             blueprint: &self.blueprint,
             parent: &self.parent,
             memory: &self.memory,
+            ticks: &self.ticks,
             before: &self.before,
             words: ctx.policy.generation.scene_words,
             tokens: context_tokens.map_or(tokens, |smaller| smaller.min(tokens)),
@@ -141,6 +151,50 @@ impl SceneMaterial {
     }
 }
 
+/// Returns the ticks that prepared a scene, the newest last: those since the scene written before it, or
+/// else the last one.
+fn ticks_of_scene(
+    state: &dyn Snapshot,
+    memory: &StoryMemory,
+    path: &str,
+    current_tick: u64,
+) -> Result<Vec<TickRecord>, Failure> {
+    let is_this = |scene: &&domain::memory::Scene| scene.node.as_deref() == Some(path);
+    let until = memory
+        .scenes()
+        .find(is_this)
+        .map_or(current_tick, |scene| scene.tick);
+    let since = memory
+        .scenes()
+        .filter(|scene| !is_this(scene) && scene.tick < until)
+        .map(|scene| scene.tick)
+        .max()
+        .unwrap_or(0);
+    let mut ticks = Vec::new();
+    for tick in (1..=until).rev().take(MAX_SCENE_TICKS) {
+        if tick <= since && !ticks.is_empty() {
+            break;
+        }
+        let record =
+            domain::record::read_record::<TickRecord>(state, &TickRecord::record_key(tick))?;
+        ticks.extend(record.filter(|record| record.status == TickStatus::Done));
+    }
+    ticks.reverse();
+    Ok(ticks)
+}
+
+/// Returns the named node of a plan.
+pub(super) fn find_scene_or_parent<'t>(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &'t Tree,
+    words: &[String],
+) -> Result<&'t Node, Failure> {
+    let (id, _) = find_node(ctx, state, words)?;
+    tree.get(id)
+        .ok_or_else(|| Failure::not_found("that node has no plan"))
+}
+
 /// Returns the named scene: a node of a level with prose.
 pub(super) fn find_scene<'t>(
     ctx: &Context<'_>,
@@ -148,10 +202,7 @@ pub(super) fn find_scene<'t>(
     tree: &'t Tree,
     words: &[String],
 ) -> Result<&'t Node, Failure> {
-    let (id, _) = find_node(ctx, state, words)?;
-    let node = tree
-        .get(id)
-        .ok_or_else(|| Failure::not_found("that node has no plan"))?;
+    let node = find_scene_or_parent(ctx, state, tree, words)?;
     if prose_path(ctx, tree, node).is_none() {
         let what = format!(
             "nothing is written from a {}: `{}`",

@@ -8,4 +8,5 @@ mod material;
 
 pub mod advance;
 pub mod start_generation;
+pub mod story_progress;
 pub mod view;

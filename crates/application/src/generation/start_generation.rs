@@ -73,6 +73,7 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
                     findings: Vec::new(),
                     verdict: None,
                     before_revision: None,
+                    verdict_before_revision: None,
                     failures: 0,
                     error: None,
                     started: ctx.clock.now(),

@@ -6,5 +6,6 @@ pub(crate) mod unwritten_files;
 
 pub mod draw_graph;
 pub mod edit_memory;
+pub(crate) mod scene_readings;
 pub mod search_memory;
 pub mod show_memory;

@@ -1,5 +1,6 @@
 //! Begins a tick: returns the request to the planner, or the plan that an interrupted tick resumes.
 
+use domain::context_budget::PromptSection;
 use domain::ids::VersionHash;
 use domain::ports::{FileReadResult, Snapshot};
 use domain::tick::context::{DEFAULT_TEMPLATE, TEMPLATE_PATH};
@@ -43,6 +44,9 @@ pub struct TickAsk {
     pub schema: Value,
     pub max_output_tokens: u32,
     pub context_used: ContextUsed,
+    /// Sizes of the prompt's sections, for people.
+    #[serde(skip)]
+    pub sections: Vec<PromptSection>,
 }
 
 /// What a tick is begun for.
@@ -105,6 +109,7 @@ pub fn begin_tick_with(ctx: &Context<'_>, request: TickRequest) -> Result<NextTi
         schema: plan::plan_schema(&around.memory),
         max_output_tokens: MAX_ANSWER_TOKENS,
         context_used: context.used,
+        sections: context.sections,
     }))
 }
 

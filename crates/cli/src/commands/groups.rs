@@ -9,7 +9,8 @@ use clap::{Args, Subcommand};
 use super::{
     adopt, backup, check, compact, doctor, drift, generation, install, intent, join, leave, llm,
     map, memory, migrate, move_state, novel, prune, rate, rebuild, repair, replay, restore_backup,
-    scan, secret, serve, session, sync_hashes, think_back, tick, token, trace, uninstall, write,
+    run_story, scan, secret, serve, session, sync_hashes, think_back, tick, token, trace,
+    uninstall, write,
 };
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -87,7 +88,8 @@ command_group! {
   tl story new \"The Locked Drawer\"              # a project in a new directory
   cd \"The Locked Drawer\"
   tl story model check                          # does the configured model answer?
-  tl story tick --count 3                       # plan the next three steps
+  tl story run --scenes 3                       # plan and write the next three scenes
+  tl story tick --count 3                       # only plan the next three steps
   tl story write --next                         # write the first approved scene
   tl story memory show                          # characters, locations, open loops
   tl story compile --form epub --out drawer.epub")]
@@ -99,6 +101,7 @@ pub(crate) struct StoryArgs {
 command_group! {
     StoryArgs "story" StoryCommand {
         New "new" => novel::NewStoryArgs,
+        Run "run" => run_story::RunArgs,
         Tick "tick" => tick::TickArgs,
         Write "write" => write::WriteArgs,
         Generation "generation" => generation::GenerationArgs,

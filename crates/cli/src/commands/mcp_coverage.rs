@@ -146,6 +146,10 @@ const NOT_OVER_MCP: &[(&str, &str)] = &[
     ),
     ("story new", "makes a project"),
     ("story model", "this machine's model and key"),
+    (
+        "story run",
+        "calls this machine's model; over MCP the host's model runs the steps",
+    ),
     ("story memory index", "this machine's embedding model"),
     ("story memory graph", "a picture"),
 ];

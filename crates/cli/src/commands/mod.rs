@@ -75,6 +75,7 @@ mod restore;
 mod restore_backup;
 mod revalidate;
 mod review;
+mod run_story;
 mod scan;
 mod scenario;
 mod search;

@@ -15,7 +15,7 @@ use llm::{ErrorClass, Message};
 use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
-use crate::model::{ModelRequest, Planner, halve_context, send_model_request};
+use crate::model::{ModelRequest, Planner, halve_context, print_sections, send_model_request};
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
@@ -143,6 +143,7 @@ impl TickArgs {
             NextTick::Ask(question) => {
                 if self.show_prompt {
                     app.ui.print_message_lines(&question.prompt);
+                    print_sections(app, &question.sections);
                 }
                 // A plan that stays invalid is recorded as a failed tick, so that its cost and its
                 // error are visible and count towards parking.
@@ -167,6 +168,7 @@ impl TickArgs {
             NextTick::Ask(question) if self.show_prompt => {
                 if !app.ui.try_print_json(&question) {
                     app.ui.print_lines(&question.prompt);
+                    print_sections(app, &question.sections);
                 }
             }
             NextTick::Ask(question) => {
@@ -193,6 +195,26 @@ impl TickArgs {
         }
         Ok(ExitCode::Done)
     }
+}
+
+/// Runs the next tick and prints its outcome.
+pub(super) fn run_single_tick(
+    app: &App,
+    mind: &Planner,
+    progress: &Progress,
+) -> Result<TickOutcome, Failure> {
+    let tick = TickArgs {
+        dry_run: false,
+        show_prompt: false,
+        retry: None,
+        skip: None,
+        count: 1,
+    };
+    let outcome = tick.run_next_tick(app, mind, progress)?;
+    if !app.ui.json {
+        progress.suspend_while(|| print_outcome(app, &outcome));
+    }
+    Ok(outcome)
 }
 
 /// An accepted plan, or the last answer with its remaining error.

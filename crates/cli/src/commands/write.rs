@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::model::{ModelRequest, Planner, halve_context, send_model_request};
+use crate::model::{ModelRequest, Planner, halve_context, print_sections, send_model_request};
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
@@ -76,6 +76,17 @@ pub(super) fn run_generation(
     scene: &[String],
     show_prompt: bool,
 ) -> Result<ExitCode, Failure> {
+    let generation = advance_generation(app, mind, scene, show_prompt)?;
+    Ok(finish_generation(app, &generation))
+}
+
+/// Runs the steps of a generation until there is none, and returns it.
+pub(super) fn advance_generation(
+    app: &App,
+    mind: &Planner,
+    scene: &[String],
+    show_prompt: bool,
+) -> Result<GenerationView, Failure> {
     let progress = Progress::new(app.ui, 0);
     // Each step is one operation, and the model is called between them: the state is not locked for
     // minutes, and a kill loses at most one call.
@@ -84,12 +95,13 @@ pub(super) fn run_generation(
         let question = match next {
             NextGenerationStep::Rest { generation } => {
                 progress.hide_bar();
-                return Ok(finish_generation(app, &generation));
+                return Ok(*generation);
             }
             NextGenerationStep::Ask(question) => question,
         };
         if show_prompt {
             app.ui.print_message_lines(&question.prompt);
+            print_sections(app, &question.sections);
         }
         let what = format!("{} {}", question.step.as_str(), question.scene);
         // Prose is streamed; a verdict is JSON and shown when it is complete.

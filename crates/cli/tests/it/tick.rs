@@ -45,7 +45,9 @@ fn with_answers(answers: &[&str]) -> Project {
 }
 
 fn plan(actions: &Value) -> String {
-    json!({ "rationale": "because", "scene_intention": "Elena opens the drawer", "actions": actions }).to_string()
+    json!({ "rationale": "because", "scene_intention": "Elena opens the drawer", "actions": actions,
+            "expected_outcomes": ["the drawer is open"] })
+    .to_string()
 }
 
 fn statuses(outcomes: &Value) -> Vec<(u64, String)> {

@@ -291,3 +291,121 @@ fn only_an_approved_blueprint_is_written_and_a_stale_one_says_so() {
         "the same scene keeps its id"
     );
 }
+
+/// Defect: a refusal of twelve words was a complete scene, exit 0, and in the compiled book.
+#[test]
+fn a_refusal_is_held_and_enters_neither_the_book_nor_the_memory() {
+    let refusal = "I'm sorry, but I can't help with planning this story.";
+    let project = with_model(approved(), &[refusal]);
+    let held = project.run(&["story", "write", "--next"]);
+    assert_eq!(held.code, 1, "{held:?}");
+    assert!(
+        held.stdout.contains("held") && held.stdout.contains("must refusal"),
+        "{held:?}"
+    );
+    assert!(!project.root().join(PROSE).exists());
+    let memory = project.json(&["story", "memory", "show"]);
+    assert_eq!(
+        (
+            memory["counts"]["scenes"].clone(),
+            memory["counts"]["facts"].clone()
+        ),
+        (json!(0), json!(0))
+    );
+    let asked = asked(&project);
+    assert_eq!(
+        asked.matches("Write the next scene").count(),
+        3,
+        "it is asked for again, and no judge reads it: {asked}"
+    );
+    assert!(!asked.contains("Check this scene"), "{asked}");
+}
+
+#[test]
+fn a_scene_of_the_wrong_length_is_held_and_a_worse_revision_is_not_kept() {
+    let clean = json!({ "findings": [], "summary": ["s"] }).to_string();
+    let short = "Elena went.";
+    let project = with_model(approved(), &[short, &clean]);
+    let held = project.run(&["story", "write", "--next"]);
+    assert!(
+        held.code == 1 && held.stdout.contains("must length"),
+        "{held:?}"
+    );
+
+    let style = json!({ "findings": [{ "check": "style", "severity": "should", "problem": "flat", "quote": "only dust" }],
+                        "summary": ["s"] })
+    .to_string();
+    let project = with_model(approved(), &[GOOD, &style, short, &clean]);
+    let done = project.json(&["story", "write", "--next"]);
+    assert_eq!(text(&done, "status"), "complete", "{done}");
+    assert_eq!(project.read(PROSE), format!("{GOOD}\n"), "the first draft");
+}
+
+/// Defect: after a rewrite the facts of the discarded text were canon.
+#[test]
+fn a_rewritten_scene_takes_back_what_its_earlier_text_said() {
+    let verdict = |colour: &str| {
+        json!({ "findings": [], "summary": ["s"], "characters": ["C0"], "facts": [
+            { "subject": "Elena", "predicate": "has eyes", "object": colour, "quote": format!("her {colour} eyes") }] })
+        .to_string()
+    };
+    let scene = |colour: &str| {
+        format!(
+            "Elena shut her {colour} eyes and pulled. The drawer was empty, and there was only dust."
+        )
+    };
+    let project = with_model(
+        approved(),
+        &[
+            &scene("blue"),
+            &verdict("blue"),
+            &scene("green"),
+            &verdict("green"),
+        ],
+    );
+    project.ok(&["story", "write", "scene-0101"]);
+    project.ok(&["story", "write", "scene-0101"]);
+    let facts = project.json(&["story", "memory", "show", "facts"]);
+    let told = facts.to_string();
+    assert!(
+        told.contains("green") && !told.contains("blue") && !told.contains("disputed"),
+        "{told}"
+    );
+    project.ok(&["check"]);
+}
+
+#[test]
+fn a_run_plans_and_writes_until_a_person_is_needed() {
+    let project = approved();
+    project.write(
+        &Project::SCENE.replace("0101", "0102"),
+        "# The letter\n\n## Characters\n- Elena\n",
+    );
+    let waits = project.run(&["story", "run"]);
+    assert_eq!(waits.code, 3, "{waits:?}");
+    assert!(
+        waits
+            .stdout
+            .contains("scene-0102` is `draft`, not approved")
+            && waits
+                .stderr
+                .contains("tl approve act-1/chapter-01/scene-0102"),
+        "{waits:?}"
+    );
+    assert!(project.root().join(PROSE).exists(), "the first is written");
+    project.ok(&["approve", "act-1/chapter-01/scene-0102"]);
+    let done = project.json(&["story", "run", "--until", "chapter-01"]);
+    assert_eq!(
+        (
+            text(&done, "stopped"),
+            done["ticks"].clone(),
+            done["scenes"][0]["scene"].clone()
+        ),
+        (
+            "everything in the plan is written",
+            json!(1),
+            json!("act-1/chapter-01/scene-0102")
+        )
+    );
+    project.ok(&["check"]);
+}

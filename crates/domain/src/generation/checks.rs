@@ -1,8 +1,9 @@
 //! Checks of a scene that need no model: ending, length, leaked ids, coverage, repetition,
-//! continuity.
+//! continuity, and the acceptance floors.
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::acceptance;
 use super::continuity::{self, SceneContext};
 use super::record::{FindingSeverity, SceneFinding};
 use crate::memory::{EntryKind, StoryMemory};
@@ -72,15 +73,16 @@ pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFin
         );
     }
     let (count, wanted) = (found.len(), expected.words);
-    // Half and double only: models miss a word count widely, and a revision for 20 % is not worth
-    // its tokens.
-    if wanted > 0 && (count < wanted / 2 || count > wanted * 2) {
-        add(
-            "length",
-            FindingSeverity::Should,
-            format!("the scene has {count} words; the target is about {wanted}"),
-            None,
-        );
+    // Wide limits: models miss a word count widely, and a revision for 20 % is not worth its tokens.
+    // Beyond them it is no longer the scene that was planned.
+    let length = if count * 5 < wanted * 2 || count > wanted * 2 {
+        Some(FindingSeverity::Must)
+    } else {
+        (count < wanted / 2).then_some(FindingSeverity::Should)
+    };
+    if let Some(severity) = length.filter(|_| wanted > 0) {
+        let problem = format!("the scene has {count} words; the target is about {wanted}");
+        add("length", severity, problem, None);
     }
     if let Some(id) = find_memory_id(text, expected.memory) {
         add(
@@ -90,11 +92,16 @@ pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFin
             Some(id),
         );
     }
-    // One part of the name is enough: prose says "Elena" or "Voss", rarely both.
-    let is_named = |name: &String| split_words(name).iter().any(|part| found.contains(part));
-    for name in expected.characters.iter().filter(|name| !is_named(name)) {
-        let problem = format!("the blueprint names {name}, the scene does not");
-        add("coverage", FindingSeverity::Should, problem, None);
+    let (missing, nobody) = acceptance::find_missing_cast(&found, expected.characters);
+    if nobody {
+        let cast = expected.characters.join(", ");
+        let problem = format!("nobody of the blueprint is in the scene: {cast}");
+        add("cast", FindingSeverity::Must, problem, None);
+    } else {
+        for name in missing {
+            let problem = format!("the blueprint names {name}, the scene does not");
+            add("coverage", FindingSeverity::Should, problem, None);
+        }
     }
     if let Some(phrase) = find_repetition(&found) {
         add(
@@ -112,6 +119,7 @@ pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFin
             "text of the scene before is repeated; it may be the same scene twice".to_owned();
         add("repetition", FindingSeverity::Must, problem, Some(phrase));
     }
+    findings.extend(acceptance::find_unusable(text));
     let pov = continuity::find_point_of_view(expected.blueprint, expected.memory);
     findings.extend(continuity::check_continuity(
         text,

@@ -305,8 +305,9 @@ impl SceneContext<'_> {
             });
         }
         if let Some((was, now)) = find_changed_value(fact, sentence) {
+            // A contradiction of the canon that is committed becomes the next scene's truth.
             return Some((
-                FindingSeverity::Should,
+                FindingSeverity::Must,
                 "continuity",
                 format!("{subject}: it was `{was}`, and is `{now}` here"),
             ));

@@ -4,6 +4,7 @@
 //! Pure. Each step is a prompt for a writer or a judge ([`prompts`]) and a state transition on the
 //! answer ([`steps`]).
 
+pub mod acceptance;
 pub mod checks;
 pub mod continuity;
 pub mod prompts;

@@ -50,7 +50,8 @@ pub enum FindingSeverity {
 /// A problem in a text, with the quote that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SceneFinding {
-    /// `length`, `ending`, `repetition`, `ids`, `coverage`, `continuity`, `pov` …
+    /// `length`, `ending`, `repetition`, `ids`, `refusal`, `degenerate`, `cast`, `coverage`, `continuity`,
+    /// `pov` …
     pub check: String,
     pub severity: FindingSeverity,
     pub problem: String,
@@ -84,6 +85,9 @@ pub struct Generation {
     /// worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_revision: Option<(String, Vec<SceneFinding>)>,
+    /// The verdict on that draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict_before_revision: Option<SceneVerdict>,
     pub failures: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

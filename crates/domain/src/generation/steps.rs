@@ -4,12 +4,14 @@
 
 use serde_json::Value;
 
+use super::acceptance;
 use super::checks::{self, SceneExpectations};
 use super::record::{FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding};
 use super::review;
 use super::verdict::SceneVerdict;
 use crate::policy::ReviewPolicy;
 use crate::review::{IterationOutcome, Review, ReviewActor, ReviewRefused};
+use crate::search::split_words;
 
 /// Maximum number of times a text that broke off is continued.
 const MAX_CONCLUSIONS: u32 = 2;
@@ -40,41 +42,72 @@ impl<'a> JudgeReview<'a> {
     }
 }
 
+/// An answer, as the provider gave it.
+pub struct WriterAnswer<'a> {
+    /// The prose as a string, or the verdict.
+    pub value: &'a Value,
+    /// The text was cut off by the token limit.
+    pub is_cut: bool,
+    /// Whether the step is not asked again, whatever the answer.
+    pub is_last_attempt: bool,
+}
+
 /// Applies the answer of a writer or a judge and advances to the next step.
+///
+/// A text that is no scene at all (a refusal, one line over and over) is asked for again; the last one is
+/// held for a person, without a judge. A revision of that kind is not kept, nor is a continuation.
 ///
 /// # Errors
 /// When the answer is unusable; the same step then has to be asked again.
 pub fn apply_answer(
     generation: &mut Generation,
-    answer: &Value,
-    is_cut: bool,
+    answer: &WriterAnswer<'_>,
     expected: &SceneExpectations<'_>,
     judging: JudgeReview<'_>,
 ) -> Result<(), String> {
+    let WriterAnswer { value, is_cut, .. } = *answer;
     match generation.step {
         GenerationStep::Write => {
-            generation.draft = extract_prose(answer)?;
+            let draft = extract_prose(value)?;
+            if let Some(finding) = acceptance::find_unusable(&draft) {
+                if !answer.is_last_attempt {
+                    return Err(finding.problem);
+                }
+                generation.draft = draft;
+                return hold_unusable(generation, finding, judging);
+            }
+            generation.draft = draft;
             choose_step_after_text(generation, is_cut);
         }
         GenerationStep::Conclude => {
-            let more = extract_prose(answer)?;
+            let more = extract_prose(value)?;
             generation.conclusions += 1;
+            // The draft is trimmed to its last sentence instead.
+            if acceptance::find_unusable(&more).is_some() {
+                generation.conclusions = MAX_CONCLUSIONS;
+                choose_step_after_text(generation, true);
+                return Ok(());
+            }
             // Joined by a space, because the break is usually within a sentence.
             generation.draft = format!("{} {more}", generation.draft.trim_end());
             choose_step_after_text(generation, is_cut);
         }
         GenerationStep::Revise => {
-            let revised = extract_prose(answer)?;
+            let revised = extract_prose(value)?;
             generation.before_revision = Some((
                 std::mem::replace(&mut generation.draft, revised),
                 generation.findings.clone(),
             ));
+            generation.verdict_before_revision = generation.verdict.take();
             generation.revisions += 1;
+            if acceptance::find_unusable(&generation.draft).is_some() {
+                // Not worth a judge: the draft before it stays, with its findings.
+                return revert_revision(generation, judging);
+            }
             choose_step_after_text(generation, is_cut);
         }
         GenerationStep::Judge => {
-            let verdict =
-                SceneVerdict::parse_proven(answer, &generation.draft, expected.blueprint)?;
+            let verdict = SceneVerdict::parse_proven(value, &generation.draft, expected.blueprint)?;
             apply_verdict(generation, verdict, expected, judging)
                 .map_err(|refused| refused.to_string())?;
         }
@@ -138,41 +171,84 @@ fn apply_verdict(
     };
     // A revision that made it worse is reverted, and no further one is tried: the model had its
     // chance with these findings.
-    if let Some((text, before)) = next.before_revision.take()
-        && total_weight(&before) < total_weight(&next.findings)
+    if next
+        .before_revision
+        .as_ref()
+        .is_some_and(|before| is_worse(&next, before))
     {
-        next.draft = text;
-        next.findings = before;
-        // The verdict is about the reverted revision, so what it extracted may not be in this
-        // draft.
-        next.verdict = next.verdict.take().map(|verdict| SceneVerdict {
-            facts: Vec::new(),
-            loops: Vec::new(),
-            new_loops: Vec::new(),
-            ..verdict
-        });
+        restore_draft(&mut next);
         review.last_iteration = review.iteration;
     }
-    match review::conclude_scene_iteration(review, &next.findings, said, policy)? {
-        IterationOutcome::Retry { .. } => next.step = GenerationStep::Revise,
-        IterationOutcome::Complete { .. } => next.step = GenerationStep::Commit,
-        IterationOutcome::NeedsPerson { .. } => {
-            next.status = GenerationStatus::Held;
-            next.step = GenerationStep::Commit;
-        }
-    }
+    next.before_revision = None;
+    next.verdict_before_revision = None;
+    conclude_iteration(&mut next, review, said, policy)?;
     *generation = next;
     Ok(())
 }
 
-/// Returns a score for comparing two lists of findings; one MUST outweighs two SHOULDs.
-fn total_weight(findings: &[SceneFinding]) -> u32 {
-    findings
-        .iter()
-        .map(|finding| match finding.severity {
-            FindingSeverity::Must => 9,
-            FindingSeverity::Should => 3,
-            FindingSeverity::Could => 1,
-        })
-        .sum()
+/// Concludes the review's iteration and selects the next step.
+fn conclude_iteration(
+    generation: &mut Generation,
+    review: &mut Review,
+    said: ReviewActor<'_>,
+    policy: &ReviewPolicy,
+) -> Result<(), ReviewRefused> {
+    match review::conclude_scene_iteration(review, &generation.findings, said, policy)? {
+        IterationOutcome::Retry { .. } => generation.step = GenerationStep::Revise,
+        IterationOutcome::Complete { .. } => generation.step = GenerationStep::Commit,
+        IterationOutcome::NeedsPerson { .. } => {
+            generation.status = GenerationStatus::Held;
+            generation.step = GenerationStep::Commit;
+        }
+    }
+    Ok(())
+}
+
+/// Holds a text that is no scene: no judge reads it, and no revision is tried.
+fn hold_unusable(
+    generation: &mut Generation,
+    finding: SceneFinding,
+    judging: JudgeReview<'_>,
+) -> Result<(), String> {
+    generation.findings = vec![finding];
+    generation.verdict = None;
+    judging.review.last_iteration = judging.review.iteration;
+    conclude_iteration(generation, judging.review, judging.said, judging.policy)
+        .map_err(|refused| refused.to_string())
+}
+
+/// Reverts a revision that is no scene, and concludes with the findings of the draft before it.
+fn revert_revision(generation: &mut Generation, judging: JudgeReview<'_>) -> Result<(), String> {
+    restore_draft(generation);
+    judging.review.last_iteration = judging.review.iteration;
+    conclude_iteration(generation, judging.review, judging.said, judging.policy)
+        .map_err(|refused| refused.to_string())
+}
+
+/// Restores the draft before the last revision, with its findings and its verdict: what the judge of the
+/// revision extracted may not be in this draft.
+fn restore_draft(generation: &mut Generation) {
+    if let Some((text, findings)) = generation.before_revision.take() {
+        generation.draft = text;
+        generation.findings = findings;
+        generation.verdict = generation.verdict_before_revision.take();
+    }
+}
+
+/// Whether a revision is worse than the draft it replaces: heavier findings, or most of the text is gone.
+fn is_worse(revised: &Generation, (text, findings): &(String, Vec<SceneFinding>)) -> bool {
+    let (now, before) = (count_findings(&revised.findings), count_findings(findings));
+    let (words, words_before) = (split_words(&revised.draft).len(), split_words(text).len());
+    // With findings of the same weight, a text that lost most of its words fixed nothing.
+    now > before || (now == before && words * 5 < words_before * 3)
+}
+
+/// Counts findings by severity, the heaviest first: no number of lighter ones outweighs a heavier one.
+fn count_findings(findings: &[SceneFinding]) -> [usize; 3] {
+    let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
+    [
+        count(FindingSeverity::Must),
+        count(FindingSeverity::Should),
+        count(FindingSeverity::Could),
+    ]
 }

@@ -8,6 +8,9 @@ use super::record::SceneFinding;
 use crate::memory::{EntryKind, StoryMemory};
 use crate::tick::tools::contains_quote;
 
+/// Maximum number of ids in an enumeration; providers limit its size.
+const MAX_LISTED_IDS: usize = 400;
+
 /// The answer of a judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -63,14 +66,19 @@ pub fn verdict_schema(memory: &StoryMemory) -> Value {
                 "items": { "type": "object", "properties": properties, "required": required } })
     };
     let ids = |kind: EntryKind| -> Value {
-        // The newest 400: providers limit the size of an enumeration, and old entries are rarely
-        // meant.
-        let known: Vec<&str> = memory
-            .entries_of_kind(kind)
-            .rev()
-            .take(400)
-            .map(|entry| entry.id())
-            .collect();
+        let known: Vec<&str> = match kind {
+            // As the prompt lists them: an old open loop can still be settled, a closed one cannot.
+            EntryKind::Loop => {
+                let open = memory.open_loops().into_iter();
+                open.take(MAX_LISTED_IDS).map(|it| it.id.as_str()).collect()
+            }
+            _ => memory
+                .entries_of_kind(kind)
+                .rev()
+                .take(MAX_LISTED_IDS)
+                .map(|entry| entry.id())
+                .collect(),
+        };
         // An empty `enum` matches nothing, and some providers reject the schema.
         if known.is_empty() {
             text(12)

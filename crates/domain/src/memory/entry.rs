@@ -189,10 +189,14 @@ entry! {
         category: String,
         status: LoopStatus,
         created_in_scene: Option<String>,
+        /// Quote of the scene that opened it, if it was read there.
+        quote: Option<String>,
         created_tick: u64,
         /// The tick by which it should be paid off.
         due_tick: Option<u64>,
         closed_in_scene: Option<String>,
+        /// The scene whose text advanced or resolved it.
+        moved_in_scene: Option<String>,
         /// Why it was closed.
         reason: Option<String>,
         /// Quote of the scene that shows it.
@@ -216,6 +220,8 @@ entry! {
         truth: Truth,
         /// Quote of the scene it was extracted from.
         quote: Option<String>,
+        /// Hash of the text that was read.
+        version: Option<String>,
     }
 }
 
@@ -461,6 +467,16 @@ impl Entry {
     #[must_use]
     pub fn text(&self) -> &str {
         each!(self, it => &it.text)
+    }
+
+    /// Returns the other names of a character or a location.
+    #[must_use]
+    pub fn other_names(&self) -> &[String] {
+        match self {
+            Self::Character(it) => &it.aliases,
+            Self::Location(it) => &it.aliases,
+            _ => &[],
+        }
     }
 
     /// Returns its display name for lists.

@@ -1,12 +1,14 @@
 //! The memory of a story as a change-tracking map of entries; changes become facts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::entry::{
     Character, Entry, EntryKind, Location, OpenLoop, Relationship, Scene, StoryFact,
 };
 use crate::fact::Fact;
+use crate::inflection::{LatinEndings, possible_stems};
 use crate::record::RecordKey;
+use crate::search::split_words;
 
 /// Key of an entry: its id, parsed, so that spelling does not matter and order is numeric.
 type EntryKey = (EntryKind, u32);
@@ -163,9 +165,36 @@ impl StoryMemory {
         let mut named = self
             .entries_of_kind(kind)
             .filter(|entry| entry.name().to_lowercase() == name);
-        let found = named.next()?;
-        // Two entries of the same name: a guess would attach facts to the wrong one.
-        named.next().is_none().then(|| found.id().to_owned())
+        if let Some(found) = named.next() {
+            // Two entries of the same name: a guess would attach facts to the wrong one.
+            return named.next().is_none().then(|| found.id().to_owned());
+        }
+        // By another name, or by one part of it that nobody else has: plans say "Elena", the memory
+        // "Elena Vasquez".
+        let mut matching = self.entries_of_kind(kind).filter(|entry| {
+            let is_alias = |alias: &String| alias.to_lowercase() == name;
+            let has_names = matches!(kind, EntryKind::Character | EntryKind::Location);
+            has_names
+                && (entry.other_names().iter().any(is_alias)
+                    || split_words(&entry.name()).contains(&name))
+        });
+        let found = matching.next()?;
+        matching.next().is_none().then(|| found.id().to_owned())
+    }
+
+    /// Returns the characters that a text names, by full name, alias or a part of a name that only one
+    /// character has, in any grammatical form.
+    #[must_use]
+    pub fn characters_named_in(&self, text: &str) -> Vec<&Character> {
+        let names = self.characters().map(|it| (it, &it.name, &it.aliases));
+        find_named(text, names)
+    }
+
+    /// Returns the locations that a text names, like [`Self::characters_named_in`].
+    #[must_use]
+    pub fn locations_named_in(&self, text: &str) -> Vec<&Location> {
+        let names = self.locations().map(|it| (it, &it.name, &it.aliases));
+        find_named(text, names)
     }
 
     /// Inserts or replaces an entry under its id. An entry without a valid id is ignored.
@@ -238,4 +267,46 @@ impl StoryMemory {
             })
             .collect()
     }
+}
+
+/// Minimum length of a part of a name; shorter ones are particles and initials.
+const MIN_NAME_PART_CHARS: usize = 3;
+
+/// Returns the entries that a text names.
+fn find_named<'m, T>(
+    text: &str,
+    entries: impl Iterator<Item = (&'m T, &'m String, &'m Vec<String>)>,
+) -> Vec<&'m T> {
+    let stems_of = |word: &String| possible_stems(word, LatinEndings::Plain);
+    let known: HashSet<String> = split_words(text).iter().flat_map(stems_of).collect();
+    let parts_of = |name: &String| -> Vec<String> {
+        let parts = split_words(name).into_iter();
+        parts
+            .filter(|part| part.chars().count() >= MIN_NAME_PART_CHARS)
+            .collect()
+    };
+    let entries: Vec<(&T, Vec<Vec<String>>)> = entries
+        .map(|(entry, name, aliases)| {
+            let names = std::iter::once(name).chain(aliases);
+            (entry, names.map(parts_of).collect())
+        })
+        .collect();
+    // Two sisters share their surname: it names neither.
+    let mut holders: HashMap<String, usize> = HashMap::new();
+    for (_, names) in &entries {
+        let own: HashSet<&String> = names.iter().flatten().collect();
+        for part in own {
+            *holders.entry(part.clone()).or_default() += 1;
+        }
+    }
+    let is_there = |part: &String| stems_of(part).iter().any(|stem| known.contains(stem));
+    let is_named = |parts: &Vec<String>| {
+        let by_part = |part: &String| holders.get(part) == Some(&1) && is_there(part);
+        parts.iter().any(by_part) || !parts.is_empty() && parts.iter().all(is_there)
+    };
+    entries
+        .into_iter()
+        .filter(|(_, names)| names.iter().any(is_named))
+        .map(|(entry, _)| entry)
+        .collect()
 }

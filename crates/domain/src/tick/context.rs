@@ -6,6 +6,8 @@
 
 use super::record::{ContextUsed, TickRecord, TickState, TickStatus};
 use super::tools::{self, PlanNode};
+pub use crate::context_budget::estimate_tokens;
+use crate::context_budget::{ContextBudget, LineOrder, PromptSection, mark_as_data};
 use crate::memory::{Character, OpenLoop, StoryMemory};
 use crate::policy::GenerationPolicy;
 use crate::text::clean_line;
@@ -33,15 +35,9 @@ pub struct StoryView<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannerContext {
     pub parts: Vec<(&'static str, String)>,
+    /// Sizes of the sections, and what was left out.
+    pub sections: Vec<PromptSection>,
     pub used: ContextUsed,
-}
-
-/// Estimates the number of tokens of a text, rounded up at three bytes per token.
-#[must_use]
-pub fn estimate_tokens(text: &str) -> usize {
-    // No tokenizer: each provider has its own, and megabytes of tables for an estimate are not
-    // worth it. English needs about four bytes a token, so this errs on the safe side.
-    text.len().div_ceil(3)
 }
 
 impl StoryView<'_> {
@@ -69,29 +65,46 @@ impl StoryView<'_> {
         let tick = self.tick;
         // What is always complete is paid first; a budget too small for it leaves the lists empty
         // instead of failing.
-        let mut room = TokenBudget(
-            self.policy
-                .context_tokens
-                .saturating_sub(estimate_tokens(&tool_lines) + estimate_tokens(&details)),
-        );
+        let mut room = ContextBudget::new(self.policy.context_tokens);
+        room.take_fixed("tools", &tool_lines);
+        room.take_fixed("active character", &details);
         // In order of importance: each part takes a share of what the ones before it left over, so
         // the last scenes win against the summary of the whole story.
         let recent_scenes = self.render_recent_scenes(&mut room);
         let recent_plans = self.render_recent_plans(&mut room);
+        let found_last = self.render_found_last(&mut room);
         let open = self.memory.open_loops();
         let loops = open.iter().map(|it| render_loop_line(it, tick));
-        let open_loops = room.render_part(40, loops, "No open loops yet.", LineOrder::AsGiven);
+        let open_loops = render_part(
+            &mut room,
+            ("open loops", 40),
+            loops,
+            "No open loops yet.",
+            LineOrder::AsGiven,
+        );
         let relationships = self.render_relationships(active, &mut room);
         let people = self
             .memory
             .characters()
             .map(|it| format!("- {}: {} ({})", it.id, it.name, it.role));
-        let characters = room.render_part(30, people, "Nobody yet.", LineOrder::AsGiven);
+        let characters = render_part(
+            &mut room,
+            ("characters", 30),
+            people,
+            "Nobody yet.",
+            LineOrder::AsGiven,
+        );
         let places = self
             .memory
             .locations()
             .map(|it| format!("- {}: {}", it.id, it.name));
-        let locations = room.render_part(30, places, "None yet.", LineOrder::AsGiven);
+        let locations = render_part(
+            &mut room,
+            ("locations", 30),
+            places,
+            "None yet.",
+            LineOrder::AsGiven,
+        );
         let next_nodes = self.render_next_nodes(&mut room);
         let overall_summary = self.render_overall_summary(&mut room);
         let parts = vec![
@@ -108,6 +121,7 @@ impl StoryView<'_> {
             ("overall_summary", overall_summary),
             ("recent_scenes_summary", recent_scenes),
             ("recent_plans", recent_plans),
+            ("found_last", found_last),
             ("open_loops_list", open_loops),
             ("active_character_details", mark_as_data(&details)),
             ("character_relationships", relationships),
@@ -119,12 +133,13 @@ impl StoryView<'_> {
         ];
         PlannerContext {
             parts,
+            sections: room.sections,
             used: self.context_used(),
         }
     }
 
     /// Renders the last scenes with their summaries.
-    fn render_recent_scenes(&self, room: &mut TokenBudget) -> String {
+    fn render_recent_scenes(&self, room: &mut ContextBudget) -> String {
         let recent = self
             .memory
             .scenes()
@@ -142,11 +157,17 @@ impl StoryView<'_> {
             )
         });
         let none = "No scene is written yet.";
-        room.render_part(40, scenes, none, LineOrder::NewestFirst)
+        render_part(
+            room,
+            ("recent scenes", 40),
+            scenes,
+            none,
+            LineOrder::NewestFirst,
+        )
     }
 
     /// Renders the intentions of the last plans.
-    fn render_recent_plans(&self, room: &mut TokenBudget) -> String {
+    fn render_recent_plans(&self, room: &mut ContextBudget) -> String {
         let plans = self
             .ticks
             .iter()
@@ -157,11 +178,17 @@ impl StoryView<'_> {
             // repeats them.
             .take(self.policy.recent_scenes_count.max(3));
         let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
-        room.render_part(20, plans, "None.", LineOrder::NewestFirst)
+        render_part(
+            room,
+            ("recent plans", 20),
+            plans,
+            "None.",
+            LineOrder::NewestFirst,
+        )
     }
 
     /// Renders the relationships of the active character, from their side.
-    fn render_relationships(&self, active: Option<&Character>, room: &mut TokenBudget) -> String {
+    fn render_relationships(&self, active: Option<&Character>, room: &mut ContextBudget) -> String {
         let ties = self.memory.relationships().filter_map(|tie| {
             let side = tie.perspective_of(&active?.id)?;
             Some(format!(
@@ -175,11 +202,11 @@ impl StoryView<'_> {
             ))
         });
         let none = "No established relationships yet.";
-        room.render_part(30, ties, none, LineOrder::AsGiven)
+        render_part(room, ("relationships", 30), ties, none, LineOrder::AsGiven)
     }
 
     /// Renders the next open nodes of the plan.
-    fn render_next_nodes(&self, room: &mut TokenBudget) -> String {
+    fn render_next_nodes(&self, room: &mut ContextBudget) -> String {
         let next = self
             .nodes
             .iter()
@@ -192,23 +219,45 @@ impl StoryView<'_> {
             format!("- {}: {title} ({})", node.path, node.status)
         });
         let none = "The plan has nothing that is open.";
-        room.render_part(50, next, none, LineOrder::AsGiven)
+        render_part(room, ("next nodes", 50), next, none, LineOrder::AsGiven)
     }
 
     /// Renders the first line of every scene's summary, where the policy asks for it.
-    fn render_overall_summary(&self, room: &mut TokenBudget) -> String {
+    fn render_overall_summary(&self, room: &mut ContextBudget) -> String {
         let scenes = self
             .memory
             .scenes()
             .rev()
             .filter(|_| self.policy.include_overall_summary);
+        // With the summary switched off the story has not begun any less.
+        let nothing = if self.memory.scenes().next().is_none() {
+            "The story has not begun."
+        } else {
+            "Only the recent scenes are summarised."
+        };
         let lines = scenes
             .filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
-        room.render_part(
-            100,
+        render_part(
+            room,
+            ("story so far", 100),
             lines,
-            "The story has not begun.",
+            nothing,
             LineOrder::NewestFirst,
+        )
+    }
+
+    /// Renders what the queries of the last tick found: the planner asked for it.
+    fn render_found_last(&self, room: &mut ContextBudget) -> String {
+        let done =
+            |record: &&TickRecord| record.status == TickStatus::Done && record.tick < self.tick;
+        let last = self.ticks.iter().rev().find(done);
+        let found = last.into_iter().flat_map(TickRecord::found_lines);
+        render_part(
+            room,
+            ("found last", 30),
+            found,
+            "Nothing was asked.",
+            LineOrder::AsGiven,
         )
     }
 
@@ -283,15 +332,6 @@ pub(crate) fn fill_template(template: &str, parts: &[(&'static str, String)]) ->
     out + rest
 }
 
-/// Prefixes every line of a text as story data.
-#[must_use]
-pub(crate) fn mark_as_data(text: &str) -> String {
-    text.lines()
-        .map(|line| format!("│ {}", clean_line(line)))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
 fn describe_character(character: &Character) -> String {
     let mut lines = vec![
         format!("Name: {}", character.name),
@@ -335,60 +375,17 @@ fn render_loop_line(it: &OpenLoop, tick: u64) -> String {
     )
 }
 
-/// Order of a part's lines. When the budget is short, the last given are dropped.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LineOrder {
-    AsGiven,
-    /// Given newest first, rendered oldest first.
-    NewestFirst,
-}
+/// What a list that was shortened says to the planner.
+const SEARCH_REMARK: &str = "; memory.search finds them";
 
-/// Token budget that is left.
-struct TokenBudget(usize);
-
-impl TokenBudget {
-    /// Renders as many lines as fit into a percentage of the remaining budget.
-    fn render_part(
-        &mut self,
-        percent: usize,
-        lines: impl Iterator<Item = String>,
-        nothing: &str,
-        order: LineOrder,
-    ) -> String {
-        let mut share = self.0.saturating_mul(percent) / 100;
-        let (mut kept, mut left_out) = (Vec::new(), 0usize);
-        for line in lines {
-            let cost = estimate_tokens(&line) + 1;
-            // Nothing after the first line that does not fit: a list with gaps would hide that the
-            // most
-            // relevant entry is missing. One line may exceed its share, or a long one would never
-            // be shown.
-            if left_out == 0 && (cost <= share || kept.is_empty() && cost <= self.0) {
-                share = share.saturating_sub(cost);
-                self.0 = self.0.saturating_sub(cost);
-                kept.push(line);
-            } else {
-                left_out += 1;
-            }
-        }
-        if kept.is_empty() && left_out == 0 {
-            return nothing.to_owned();
-        }
-        if order == LineOrder::NewestFirst {
-            // Read in the order of the story, although the newest were chosen first.
-            kept.reverse();
-        }
-        let mut text = mark_as_data(&kept.join("\n"));
-        if left_out > 0 {
-            // Said explicitly, so that the planner searches instead of taking the list for
-            // complete.
-            let more = format!("({left_out} more are not shown; memory.search finds them)");
-            text = if order == LineOrder::NewestFirst {
-                format!("{more}\n{text}")
-            } else {
-                format!("{text}\n{more}")
-            };
-        }
-        text
-    }
+/// Renders a list as a part of the planner's prompt.
+fn render_part(
+    room: &mut ContextBudget,
+    (name, percent): (&'static str, usize),
+    lines: impl Iterator<Item = String>,
+    nothing: &str,
+    order: LineOrder,
+) -> String {
+    room.take_lines(name, percent, lines, order)
+        .render(nothing, order, SEARCH_REMARK)
 }

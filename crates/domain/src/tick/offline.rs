@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::context::StoryView;
 use super::tools::PlanNode;
-use crate::memory::{Character, StoryMemory};
+use crate::memory::{Character, EntryKind, StoryMemory};
+use crate::search::split_words;
 
 /// Planner name in the records of its ticks.
 pub const PLANNER_NAME: &str = "offline";
@@ -80,11 +81,10 @@ fn choose_point_of_view(
     actions: &mut Vec<Value>,
 ) -> (Option<String>, bool) {
     let memory = story.memory;
-    let missing = named.characters.iter().find(|name| {
-        !memory
-            .characters()
-            .any(|it| it.name.eq_ignore_ascii_case(name))
-    });
+    let missing = named
+        .characters
+        .iter()
+        .find(|name| !is_known(memory, EntryKind::Character, name));
     // An empty memory gets a stand-in, because a scene needs a point of view.
     let nobody = memory.characters().next().is_none();
     let stand_in = "The protagonist".to_owned();
@@ -102,17 +102,27 @@ fn choose_point_of_view(
     (active.or_else(|| Some(format!("${index}.id"))), true)
 }
 
+/// Whether the memory has an entry for a name of the plan: under this name, an alias or a part of either.
+fn is_known(memory: &StoryMemory, kind: EntryKind, name: &str) -> bool {
+    let words = split_words(name);
+    let is_part = |known: &str| {
+        let parts = split_words(known);
+        !parts.is_empty() && parts.iter().all(|part| words.contains(part))
+    };
+    memory.resolve_id(kind, name).is_some()
+        || memory.entries_of_kind(kind).any(|it| is_part(&it.name()))
+}
+
 fn choose_setting(
     memory: &StoryMemory,
     named: &NamedInPlan,
     actions: &mut Vec<Value>,
 ) -> Option<String> {
     // One new location per tick, so that the story meets them one by one.
-    let missing = named.locations.iter().find(|name| {
-        !memory
-            .locations()
-            .any(|it| it.name.eq_ignore_ascii_case(name))
-    });
+    let missing = named
+        .locations
+        .iter()
+        .find(|name| !is_known(memory, EntryKind::Location, name));
     let Some(name) = missing else {
         return memory.locations().next().map(|it| it.id.clone());
     };

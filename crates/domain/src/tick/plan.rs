@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::tools::{self, TickTool};
+use crate::generation::acceptance;
 use crate::memory::{EntryKind, StoryMemory};
 
 /// Number of actions above which a plan gets a warning.
@@ -68,6 +69,12 @@ pub enum PlanRefused {
     Several(Vec<PlanRefused>),
     #[error("`{0}` is missing")]
     Missing(String),
+    #[error("`{field}` is `{found}`, which is a placeholder; write what it is about")]
+    Placeholder { field: String, found: String },
+    #[error("action {index} repeats action {first}: the same tool with the same arguments")]
+    Repeated { index: usize, first: usize },
+    #[error("the plan has neither actions nor expected outcomes: nothing would change")]
+    NoEffect,
 }
 
 impl PlanRefused {
@@ -123,8 +130,14 @@ impl TickPlan {
         ] {
             if text.trim().is_empty() {
                 problems.push(PlanRefused::Empty(field));
+            } else if acceptance::is_placeholder(text) {
+                problems.push(PlanRefused::Placeholder {
+                    field: field.to_owned(),
+                    found: text.trim().to_owned(),
+                });
             }
         }
+        problems.extend(plan.find_hollow_parts());
         if plan.actions.len() > MAX_PLAN_ACTIONS {
             problems.push(PlanRefused::TooMany(plan.actions.len()));
         }
@@ -152,6 +165,36 @@ impl TickPlan {
         }
         PlanRefused::from_problems(problems)?;
         Ok(plan)
+    }
+
+    /// Returns the parts of a plan that do nothing: placeholders as arguments, an action twice, no action
+    /// and no outcome. Small models fill a schema with them.
+    fn find_hollow_parts(&self) -> Vec<PlanRefused> {
+        let mut problems = Vec::new();
+        for (index, action) in self.actions.iter().enumerate() {
+            let hollow = action.args.iter().find(|(_, value)| {
+                // An empty argument is left to the tool, and an id is an argument.
+                value.as_str().is_some_and(|text| {
+                    !text.trim().is_empty() && !text.chars().any(char::is_alphanumeric)
+                })
+            });
+            problems.extend(hollow.map(|(name, value)| PlanRefused::Placeholder {
+                field: format!("actions[{index}].args.{name}"),
+                found: value.as_str().unwrap_or_default().trim().to_owned(),
+            }));
+            let is_same =
+                |other: &PlanAction| other.tool == action.tool && other.args == action.args;
+            let first = self.actions.iter().take(index).position(is_same);
+            problems.extend(first.map(|first| PlanRefused::Repeated { index, first }));
+        }
+        let has_outcome = self
+            .expected_outcomes
+            .iter()
+            .any(|outcome| !acceptance::is_placeholder(outcome));
+        if self.actions.is_empty() && !has_outcome {
+            problems.push(PlanRefused::NoEffect);
+        }
+        problems
     }
 
     /// Returns what is unusual about the plan but no reason to refuse it.

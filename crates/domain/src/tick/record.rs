@@ -6,12 +6,16 @@ use serde_json::Value;
 
 use super::execute::ExecutedAction;
 use super::plan::TickPlan;
+use super::tools::is_query;
 use crate::named_enum::named_enum;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
 /// Maximum number of failures of a tick before it is parked and the loop goes on.
 pub const MAX_TICK_ATTEMPTS: u32 = 3;
+
+/// Maximum length of a query's result in a prompt. A plan has up to twelve of them.
+const MAX_RESULT_CHARS: usize = 1_200;
 
 /// Current position of the story.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +85,21 @@ impl TickRecord {
     pub fn record_key(tick: u64) -> String {
         // Padded, because records are listed in the order of their keys.
         format!("{tick:06}")
+    }
+
+    /// Returns what the tick's queries found, one line each.
+    pub fn found_lines(&self) -> impl Iterator<Item = String> + '_ {
+        let found = self
+            .executed
+            .iter()
+            .filter(|action| action.success && is_query(&action.tool));
+        found.filter_map(|action| {
+            let result = action.result.as_ref()?.to_string();
+            let args = Value::Object(action.args.clone()).to_string();
+            let cut: String = result.chars().take(MAX_RESULT_CHARS).collect();
+            let more = if cut.len() < result.len() { "…" } else { "" };
+            Some(format!("{} {args}: {cut}{more}", action.tool))
+        })
     }
 
     /// Returns the index of the first action that is still to be run.

@@ -29,7 +29,7 @@ fn memory() -> StoryMemory {
 }
 
 fn plan(actions: &Value) -> Value {
-    json!({ "rationale": "r", "scene_intention": "s", "actions": actions, "mood": "unknown fields pass" })
+    json!({ "rationale": "r", "scene_intention": "s", "actions": actions, "expected_outcomes": ["o"], "mood": "unknown fields pass" })
 }
 
 #[track_caller]
@@ -77,6 +77,45 @@ fn arguments_are_checked_before_anything_runs() {
     );
     refused(&json!("all of them"), "not a valid plan");
     assert!(TickPlan::read_plan(&json!({ "rationale": "r", "actions": [] }), &memory()).is_err());
+}
+
+/// Defect: `scene_intention: "…"` with five searches for `…` was a done tick.
+#[test]
+fn placeholders_and_plans_without_effect_are_refused() {
+    let search = |query: &str| json!({ "tool": "memory.search", "args": { "query": query } });
+    for (change, expected) in [
+        (
+            json!({ "scene_intention": "…" }),
+            "`scene_intention` is `…`, which is a placeholder",
+        ),
+        (json!({ "scene_intention": "C0" }), "which is a placeholder"),
+        (
+            json!({ "rationale": "[genre1] or [genre2]" }),
+            "`rationale` is",
+        ),
+        (
+            json!({ "actions": [search("…")] }),
+            "`actions[0].args.query` is `…`",
+        ),
+        (
+            json!({ "actions": [search("map"), search("map")] }),
+            "action 1 repeats action 0",
+        ),
+        (
+            json!({ "actions": [], "expected_outcomes": ["…"] }),
+            "nothing would change",
+        ),
+    ] {
+        let mut value = plan(&json!([search("the drawer")]));
+        value
+            .as_object_mut()
+            .unwrap()
+            .extend(change.as_object().unwrap().clone());
+        let error = TickPlan::read_plan(&value, &memory())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{change}: {error}");
+    }
 }
 
 #[test]

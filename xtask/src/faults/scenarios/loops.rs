@@ -32,6 +32,15 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "tl story tick",
         )
         .with(Repeats::Resume),
+        // Each step of a run is kept, and a repeated command goes on with the next.
+        s(
+            "story-run",
+            &["story-run"],
+            &LOOP,
+            "",
+            "tl story run --scenes 1",
+        )
+        .with(Repeats::Resume),
         // Each step of a scene is kept, and a repeated command goes on with the next.
         s(
             "write",

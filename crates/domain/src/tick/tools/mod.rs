@@ -133,6 +133,20 @@ pub fn tool_reads_plans(name: &str) -> bool {
     name.starts_with("node.") || name == story::LOOP_CLOSE.name
 }
 
+/// Whether a tool only reads: its result is all that it does.
+#[must_use]
+pub fn is_query(name: &str) -> bool {
+    matches!(
+        name,
+        "memory.search"
+            | "relationship.query"
+            | "scene.query"
+            | "node.next"
+            | "node.query"
+            | "node.show"
+    )
+}
+
 /// Whether a string is a reference to an earlier action's result: `$0.id`.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
