@@ -22,8 +22,8 @@ gen:
 
 # Benchmarks: the rules, the use case, the whole program (pass --quick for a first look)
 bench *flags:
-    cargo bench --package domain --package application --bench cascade
-    cargo bench --package application --bench plan_document
+    cargo bench --package throughline-domain --package throughline-application --bench cascade
+    cargo bench --package throughline-application --bench plan_document
     cargo xtask bench {{ flags }}
     cargo xtask bench hooks {{ flags }}
     cargo xtask bench crowd {{ flags }}

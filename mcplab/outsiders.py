@@ -57,7 +57,7 @@ def whole_set(tools, fixtures, report):
     """Everything an era requires, on the server with the suite's own tools around the product's."""
     folder = report.folder("fixtures")
     if not fixtures:
-        report.skip("conformance", "both", "http", "no server with the suite's tools (cargo build -p mcp --example conformance)")
+        report.skip("conformance", "both", "http", "no server with the suite's tools (cargo build -p throughline-mcp --example conformance)")
         return
     with Serving([os.path.abspath(fixtures)], folder) as server, Proxy(server.port, server.token) as proxy:
         for version, count in REQUIRED.items():
