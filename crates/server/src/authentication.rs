@@ -124,12 +124,12 @@ struct KeptBrowsers {
 }
 
 impl KeptBrowsers {
-    fn load(store: Arc<dyn BrowserStore>) -> Self {
+    fn load_browsers(store: Arc<dyn BrowserStore>) -> Self {
         let known = Mutex::new(store.load_cookies().into_iter().collect());
         Self { store, known }
     }
 
-    fn contains(&self, cookie: &str) -> bool {
+    fn has_cookie(&self, cookie: &str) -> bool {
         // By digest, like stored tokens: an attacker cannot choose it.
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.contains(&secret_hash(cookie))
@@ -169,7 +169,7 @@ impl Authenticator {
             workspace,
             launch: options.token.as_deref().map(secret_hash),
             decides: options.decides,
-            browsers: kept.map(KeptBrowsers::load),
+            browsers: kept.map(KeptBrowsers::load_browsers),
             known: Mutex::default(),
             reading: tokio::sync::Mutex::default(),
             has_no_store: AtomicBool::new(false),
@@ -265,7 +265,7 @@ impl Authenticator {
                 .launch
                 .is_some_and(|launch| is_equal_constant_time(&launch, &secret_hash(secret))),
             Credential::Cookie(value) => match &self.browsers {
-                Some(browsers) => browsers.contains(value),
+                Some(browsers) => browsers.has_cookie(value),
                 None => self.launch_cookie().is_some_and(|cookie| {
                     is_equal_constant_time(&secret_hash(&cookie), &secret_hash(value))
                 }),

@@ -1,7 +1,7 @@
 //! Browsers that are signed in to the dashboard of a project, kept per user across restarts of
 //! `tl serve`.
 //!
-//! Only digests of the cookies are kept, in a private file of the user: whoever reads it, an agent
+//! Only digests of the cookies are kept, in a private file of the user: a program that reads it, an agent
 //! with the user's rights among them, cannot sign in with it. A kept start-up token was rejected
 //! for that reason.
 

@@ -356,7 +356,7 @@ fn a_terminal_approves_the_named_version_only() {
     let project = approved_and_saved_twice();
     let read = project.json(&["show", "act-1"])["version_hash"].clone();
     let read = read.as_str().expect("a hash");
-    project.write(Project::ACT, "# Somebody else's act\n");
+    project.write(Project::ACT, "# Another act\n");
     let stale = project.run_as_person("ann", "y\n", &["approve", "act-1", "--version", read]);
     assert_ne!(stale.code, 0, "{}", stale.stdout);
     assert_eq!(project.status("act-1"), "draft");

@@ -221,10 +221,11 @@ fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
         ("approved", "human:Анна")
     );
     // Her agent does not decide for her, although it has her token.
+    let last = anna.json(&["log", "--limit", "1"])[0]["operation"].to_string();
     let agent = run_with(
         &anna,
         &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")],
-        &["undo"],
+        &["undo", &last],
     );
     assert!(
         agent.code == 1 && agent.stderr.contains("`agent:claude-code/s7`"),
