@@ -36,6 +36,9 @@ static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .join("|");
     let name = [
         r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+        // A decision is in the folder of its first two digits.
+        r"\bdecisions/[0-9a-f]{2}/[0-9a-f]{40}\b",
+        r"\b[0-9a-f]{128}\b",
         r"\b[0-9a-f]{64}\b",
         r"\b[0-9a-f]{40}\b",
         r"\b[0-9a-f]{16}\b",
