@@ -32,7 +32,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "tl story tick",
         )
         .with(Repeats::Resume),
-        // Each step of a run is kept, and a repeated command goes on with the next.
+        // Each step of a run is kept. A repeated command plans once more before it writes on, so it ends with one tick more.
         s(
             "story-run",
             &["story-run"],
@@ -40,7 +40,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "",
             "tl story run --scenes 1",
         )
-        .with(Repeats::Resume),
+        .with(Repeats::Never),
         // Each step of a scene is kept, and a repeated command goes on with the next.
         s(
             "write",
