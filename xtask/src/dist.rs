@@ -107,20 +107,20 @@ fn prepare(profile: &str) -> Result<Release, String> {
 /// `throughline-VERSION-TARGET.tar.gz`, with one directory of that name in it.
 fn make_tarball(release: &Release) -> Result<PathBuf, String> {
     let name = format!("throughline-{}-{TARGET}", release.version);
-    let folder = release.out.join("work/tarball").join(&name);
+    let folder = release.out.join("build/tarball").join(&name);
     copy_directory(&release.stage, &folder)?;
     let archive = release.out.join(format!("{name}.tar.gz"));
     make_archive(
         release,
         &archive,
-        &release.out.join("work/tarball"),
+        &release.out.join("build/tarball"),
         &[&name],
     )?;
     Ok(archive)
 }
 
 fn make_debian_package(release: &Release) -> Result<PathBuf, String> {
-    let work = release.out.join("work/deb");
+    let work = release.out.join("build/deb");
     let data = work.join("data");
     let share = data.join("usr/share");
     for (from, to) in [
@@ -214,7 +214,7 @@ fn make_npm_archive(
     manifest: &serde_json::Value,
     files: &[(PathBuf, &str, u32)],
 ) -> Result<PathBuf, String> {
-    let work = release.out.join("work/npm").join(name);
+    let work = release.out.join("build/npm").join(name);
     let folder = work.join("package");
     write_file(&folder.join("package.json"), &format!("{manifest:#}\n"))?;
     for (from, to, mode) in files {
@@ -231,11 +231,11 @@ fn make_npm_archive(
 /// other flags. The program is static, so it runs with either C library.
 fn make_wheel(release: &Release) -> Result<PathBuf, String> {
     let version = &release.version;
-    let tools = release.out.join("work/python");
+    let tools = release.out.join("build/python");
     run(command("python3").args(["-m", "venv"]).arg(&tools))?;
     run(command(tools.join("bin/pip")).args(["install", "--quiet", "wheel==0.45.1"]))?;
     let name = format!("throughline_cli-{version}");
-    let folder = release.out.join("work/wheel").join(&name);
+    let folder = release.out.join("build/wheel").join(&name);
     let program = folder.join(format!("{name}.data/scripts/tl"));
     copy_file(&release.stage.join("bin/tl"), &program)?;
     let about = folder.join(format!("{name}.dist-info"));
@@ -254,7 +254,7 @@ fn make_wheel(release: &Release) -> Result<PathBuf, String> {
         wheel.push_str(&format!("Tag: py3-none-{system}_x86_64\n"));
     }
     write_file(&about.join("WHEEL"), &wheel)?;
-    let made = release.out.join("work/wheels");
+    let made = release.out.join("build/wheels");
     make_directory(&made)?;
     run(command(tools.join("bin/wheel"))
         .args(["pack", "--dest-dir"])

@@ -20,7 +20,7 @@ const CERTIFICATES: [&str; 3] = [
 
 /// Returns the archive of the image, which `docker load`, `podman load` and `skopeo` read.
 pub(super) fn make_image(release: &Release) -> Result<PathBuf, String> {
-    let work = release.out.join("work/image");
+    let work = release.out.join("build/image");
     let files = work.join("files");
     copy_file(&release.stage.join("bin/tl"), &files.join("usr/bin/tl"))?;
     if let Some(certificates) = CERTIFICATES
