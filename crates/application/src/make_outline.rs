@@ -9,7 +9,7 @@ use domain::tree::Tree;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{find_node, reject_extra_words};
+use crate::locate::find_subtree_root;
 use crate::observe::observe_plans;
 
 /// Request of [`make_outline`].
@@ -29,7 +29,7 @@ pub struct OutlineRequest {
 /// When there is no such node, or the state cannot be read.
 pub fn make_outline(ctx: &Context<'_>, request: &OutlineRequest) -> Result<Outline, Failure> {
     let (state, tree) = observe_plans(ctx)?;
-    let top = find_top(ctx, &*state, &request.node)?;
+    let top = find_subtree_root(ctx, &*state, &request.node)?;
     let mut outline = Outline {
         title: outline_title(&*state, &tree, top)?,
         entries: Vec::new(),
@@ -62,20 +62,6 @@ pub fn make_outline(ctx: &Context<'_>, request: &OutlineRequest) -> Result<Outli
         });
     }
     Ok(outline)
-}
-
-/// Returns the node named by `words`, if there are any.
-pub(crate) fn find_top(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    words: &[String],
-) -> Result<Option<NodeId>, Failure> {
-    if words.is_empty() {
-        return Ok(None);
-    }
-    let (id, rest) = find_node(ctx, state, words)?;
-    reject_extra_words(rest)?;
-    Ok(Some(id))
 }
 
 /// Returns the title: that of the top node, of the novel, or a word for all plans.

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::make_outline::find_top;
+use crate::locate::find_subtree_root;
 use crate::observe::observe_plans;
 use crate::tick::story_state::{MAX_PROSE_BYTES, prose_path};
 
@@ -115,7 +115,7 @@ struct PlanMeasure {
 /// When there is no such node, or the state cannot be read.
 pub fn plan_stats(ctx: &Context<'_>, request: &StatsRequest) -> Result<PlanStats, Failure> {
     let (state, tree) = observe_plans(ctx)?;
-    let top = find_top(ctx, &*state, &request.node)?;
+    let top = find_subtree_root(ctx, &*state, &request.node)?;
     let mut measures: HashMap<NodeId, PlanMeasure> = HashMap::new();
     for node in tree.nodes().filter(|node| node.path.is_some()) {
         measures.insert(node.id, measure_plan(ctx, &*state, &tree, node)?);
