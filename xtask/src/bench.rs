@@ -9,6 +9,7 @@ pub(crate) mod git;
 pub(crate) mod hooks;
 mod measure;
 mod report;
+pub(crate) mod scale;
 pub(crate) mod search;
 mod server;
 pub(crate) mod story;

@@ -1,10 +1,15 @@
 //! The loop beside the model: one tick on a long story, and a search over a large memory.
 
 use application::Context;
+use application::approve::{ApproveRequest, approve_node};
+use application::generation::advance::next_step;
+use application::generation::start_generation::{GenerationRequest, start_generation};
+use application::memory::reread_prose::reread_by_rules;
 use application::memory::search_memory::{SearchMemoryRequest, search_stored};
 use application::tick::begin_tick::{NextTick, begin_tick};
 use application::tick::submit_plan::{PlanAnswer, submit_plan};
 use divan::Bencher;
+use domain::approval::Force;
 use domain::fact::Fact;
 use domain::ids::Principal;
 use domain::memory::{Entry, EntryKind, StoryMemory};
@@ -103,16 +108,73 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
             { "tool": "loop.open", "args": { "description": format!("What became of {}?", ask.nonce) } },
         ] });
         let answer = PlanAnswer {
-            again: None,
             nonce: ask.nonce,
             plan,
             planner: "bench".to_owned(),
-            spent: Vec::new(),
+            ..PlanAnswer::default()
         };
         submit_plan(&ctx, &answer).expect("it is run").status
     };
     assert_eq!(tick(), TickStatus::Done, "the first one writes every file");
     bencher.bench_local(tick);
+}
+
+/// 400 scenes of 2,500 words (a million words), read by rules into an empty memory.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn reread_a_million_words_by_rules(bencher: Bencher<'_, '_>) {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let (store, files) = plant_book(&directory, 2_500);
+    with_context(&*store, &files, |ctx| {
+        bencher.bench_local(|| reread_by_rules(ctx, &[]).expect("it is read").read.len());
+    });
+}
+
+/// The loop on a written book: 400 scenes of prose and about 2,000 entries in the memory.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn tick_on_a_written_book(bencher: Bencher<'_, '_>) {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let (store, files) = plant_book(&directory, 200);
+    plant(&*store, two_thousand());
+    with_context(&*store, &files, |ctx| {
+        reread_by_rules(ctx, &[]).expect("it is read");
+        run_tick_with_search(ctx);
+        bencher.bench_local(|| run_tick_with_search(ctx));
+    });
+}
+
+/// Building the planner's context on the same book.
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn context_of_a_written_book(bencher: Bencher<'_, '_>) {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let (store, files) = plant_book(&directory, 200);
+    plant(&*store, two_thousand());
+    with_context(&*store, &files, |ctx| {
+        reread_by_rules(ctx, &[]).expect("it is read");
+        run_tick_with_search(ctx);
+        bencher.bench_local(|| begin_tick(ctx).is_ok());
+    });
+}
+
+/// Building the writer's prompt on the same book, for its last scene.
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn writers_context_of_a_written_book(bencher: Bencher<'_, '_>) {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let (store, files) = plant_book(&directory, 200);
+    plant(&*store, two_thousand());
+    let scene = ["act-4/chapter-10/scene-1010".to_owned()];
+    with_context(&*store, &files, |ctx| {
+        reread_by_rules(ctx, &[]).expect("it is read");
+        for node in ["act-4", "act-4/chapter-10", "act-4/chapter-10/scene-1010"] {
+            let request = ApproveRequest {
+                node: vec![node.to_owned()],
+                force: Force::No,
+                shown: None,
+            };
+            approve_node(ctx, &request).expect("approved");
+        }
+        start_generation(ctx, &scene, GenerationRequest::default()).expect("started");
+        bencher.bench_local(|| next_step(ctx, &scene).is_ok());
+    });
 }
 
 /// 100,000 entries in SQLite.
@@ -188,6 +250,113 @@ fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
         request.nearest = found.into_iter().map(|(record, _)| record).collect();
         search_stored(&*state, &request).expect("found").len()
     });
+}
+
+/// 400 scenes in 40 chapters, each with a blueprint and a text of a given number of words.
+fn plant_book(directory: &TempDir, words: usize) -> (Box<dyn Store>, DiskFiles) {
+    let store = open(directory);
+    let files = DiskFiles::open(directory.path()).expect("the directory can be opened");
+    let write = |path: &str, text: &str| files.replace_file(path, text).expect("written");
+    for act in 1..=4 {
+        write(&format!("acts/act-{act}/strategic-plan.md"), "# Act\n");
+        for chapter in 1..=10 {
+            let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}");
+            write(&format!("{folder}/plan.md"), "# Chapter\n");
+            for scene in 1..=10 {
+                let alias = format!("scene-{chapter:02}{scene:02}");
+                let blueprint =
+                    format!("# Scene {act} {alias}\n\n## Characters\n- Person{scene}\n");
+                write(&format!("{folder}/scenes/{alias}-blueprint.md"), &blueprint);
+                let number = act * 1_000 + chapter * 20 + scene;
+                write(
+                    &format!("{folder}/content/{alias}.md"),
+                    &write_prose(number, words),
+                );
+            }
+        }
+    }
+    (store, files)
+}
+
+/// Prose with names, speech, places and features.
+fn write_prose(number: usize, words: usize) -> String {
+    let mut text = String::new();
+    let mut turn = number;
+    let mut count = 0;
+    while count < words {
+        turn = turn.wrapping_mul(1_103_515_245).wrapping_add(12_345) % 2_147_483_648;
+        let (one, other) = (WORDS[turn % 10], WORDS[(turn / 10) % 10]);
+        let (person, place) = (turn / 100 % 40, turn / 4_000 % 30);
+        let sentence = match turn / 7 % 5 {
+            0 => format!("“The {one} is gone,” said Person{person}. "),
+            1 => format!("Person{person} walked into the Hall{place} with a {one} and a {other}. "),
+            2 => format!("Person{person} had green eyes and a {one}. "),
+            3 => format!(
+                "Nobody spoke of the {one} that winter, nor of the {other} behind the wall. "
+            ),
+            _ => format!(
+                "Then Person{person} looked at the {other}, and the {one} was still there.\n\n"
+            ),
+        };
+        count += sentence.split_whitespace().count();
+        text.push_str(&sentence);
+    }
+    text
+}
+
+/// 150 characters, 350 open loops, 1,100 facts; the 400 scenes are added by reading.
+fn two_thousand() -> impl Iterator<Item = (EntryKind, usize, Value)> {
+    let people = (0..150).map(|index| {
+        (
+            EntryKind::Character,
+            index,
+            json!({ "name": format!("Person{index}"), "role": "someone" }),
+        )
+    });
+    let loops = (0..350).map(|index| {
+        (
+            EntryKind::Loop,
+            index,
+            json!({ "text": format!("What became of matter {index}?") }),
+        )
+    });
+    people.chain(loops).chain(hundred_thousand().take(1_100))
+}
+
+fn with_context(store: &dyn Store, files: &DiskFiles, act: impl FnOnce(&Context<'_>)) {
+    let (profiles, policy, clock) = (
+        [built_in_profile("story").expect("built in")],
+        Policy::default(),
+        SystemClock,
+    );
+    let actor = Principal::Human("bench".to_owned());
+    act(&Context::new(
+        store,
+        files,
+        &clock,
+        &profiles,
+        &policy,
+        actor,
+        Channel::Cli,
+    ));
+}
+
+/// Runs one tick; what a model would say is no part of it.
+fn run_tick_with_search(ctx: &Context<'_>) -> TickStatus {
+    let NextTick::Ask(ask) = begin_tick(ctx).expect("it begins") else {
+        panic!("nothing was interrupted")
+    };
+    let plan = json!({ "rationale": "r1", "scene_intention": "s1", "actions": [
+        { "tool": "memory.search", "args": { "query": "map" } },
+        { "tool": "loop.open", "args": { "description": format!("What became of {}?", ask.nonce) } },
+    ] });
+    let answer = PlanAnswer {
+        nonce: ask.nonce,
+        plan,
+        planner: "bench".to_owned(),
+        ..PlanAnswer::default()
+    };
+    submit_plan(ctx, &answer).expect("it is run").status
 }
 
 const WORDS: [&str; 10] = [

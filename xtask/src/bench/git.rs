@@ -194,7 +194,7 @@ impl Runner {
             size.decisions
         ));
         let story = make_repository(&program, &folder.join("plans"), size.plans, size.decisions)?;
-        change_on_branch(&story, size)?;
+        change_on_branch(&story, size.plans, size.changed)?;
         let beside = folder.join("beside");
         add_worktree(&story, &beside)?;
         let runner = Self {
@@ -295,7 +295,7 @@ impl Runner {
 }
 
 /// Makes a repository in which every plan is committed and the first `decisions` are approved.
-fn make_repository(
+pub(super) fn make_repository(
     program: &Path,
     folder: &Path,
     shape: Shape,
@@ -308,7 +308,7 @@ fn make_repository(
     run_git(&root, &["config", "user.email", "bench@example.org"])?;
     // Packing in the background would run beside what is measured.
     run_git(&root, &["config", "gc.auto", "0"])?;
-    story.tl(&["init"])?;
+    story.tl(&["init", "--profile", "story"])?;
     story.write_plans(shape)?;
     story.tl(&["status"])?;
     check_node_count(&story, shape)?;
@@ -317,7 +317,7 @@ fn make_repository(
     }
     run_git(&root, &["add", "-A"])?;
     run_git(&root, &["commit", "-q", "-m", "chore: start"])?;
-    settle(&story)?;
+    settle_repository(&story)?;
     Ok(story)
 }
 
@@ -341,27 +341,27 @@ fn check_node_count(story: &Story, shape: Shape) -> Outcome {
 }
 
 /// Changes the last plans on a branch of their own.
-fn change_on_branch(story: &Story, size: &Size) -> Outcome {
+pub(super) fn change_on_branch(story: &Story, shape: Shape, changed: usize) -> Outcome {
     let root = story.path("");
     run_git(&root, &["checkout", "-q", "-b", "other"])?;
-    for (number, file) in size.plans.scene_files().take(size.changed).enumerate() {
+    for (number, file) in shape.scene_files().take(changed).enumerate() {
         story.write(&file, &story::plan(&format!("Another scene {number}"), 13))?;
     }
     run_git(&root, &["commit", "-q", "-a", "-m", "feat: other scenes"])?;
-    settle(story)?;
+    settle_repository(story)?;
     run_git(&root, &["checkout", "-q", "main"])?;
-    settle(story)
+    settle_repository(story)
 }
 
 /// Lets the program and git see files that are old enough for their stat data to be trusted.
-fn settle(story: &Story) -> Outcome {
+pub(super) fn settle_repository(story: &Story) -> Outcome {
     std::thread::sleep(Duration::from_millis(200));
     run_git(&story.path(""), &["status", "--short"])?;
     story.tl(&["state", "sync-hashes"])?;
     story.tl(&["status"])
 }
 
-fn add_worktree(story: &Story, place: &Path) -> Outcome {
+pub(super) fn add_worktree(story: &Story, place: &Path) -> Outcome {
     let place = place.display().to_string();
     run_git(
         &story.path(""),
@@ -369,7 +369,7 @@ fn add_worktree(story: &Story, place: &Path) -> Outcome {
     )
 }
 
-fn run_git(folder: &Path, arguments: &[&str]) -> Outcome {
+pub(super) fn run_git(folder: &Path, arguments: &[&str]) -> Outcome {
     run_to_end(command("git").args(arguments).current_dir(folder))
 }
 

@@ -18,6 +18,10 @@ const PLAN_WORDS: usize = 300;
 /// Number of different words.
 const VOCABULARY: u64 = 20_000;
 
+/// A plan that is changed between two searches.
+pub(super) const CHANGED_FILE: &str =
+    "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+
 /// Queries from rare to frequent: a rare word, two words, a phrase, a prefix, a frequent word with
 /// filters, a misspelt word.
 const QUERIES: [&[&str]; 6] = [
@@ -53,7 +57,7 @@ pub(crate) fn bench(length: Length, build: Build) -> Outcome {
     };
     say_error(&format!("making a story of {} plans", shape.node_count()));
     let story = Story::empty(&program, &folder.path().join("search"))?;
-    story.tl(&["init"])?;
+    story.tl(&["init", "--profile", "story"])?;
     write_texts(&story, shape)?;
     story.tl(&["status"])?;
     let mut lines = vec![
@@ -83,10 +87,7 @@ pub(crate) fn bench(length: Length, build: Build) -> Outcome {
     let mut taken = Vec::new();
     for round in 0..rounds {
         let text = render_text("Scene", round as u64 + 1_000_000);
-        story.write(
-            "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md",
-            &text,
-        )?;
+        story.write(CHANGED_FILE, &text)?;
         story.tl(&["status"])?;
         taken.push(sample(&mut story.command(&["search", "w17001q"]))?);
     }
@@ -107,7 +108,7 @@ fn render_row(name: &str, samples: &[Sample]) -> String {
 }
 
 /// Writes a text of its own into every plan.
-fn write_texts(story: &Story, shape: Shape) -> Result<(), String> {
+pub(super) fn write_texts(story: &Story, shape: Shape) -> Result<(), String> {
     story.write_plans(shape)?;
     for (seed, file) in shape.scene_files().enumerate() {
         story.write(&file, &render_text("Scene", seed as u64))?;
@@ -116,7 +117,7 @@ fn write_texts(story: &Story, shape: Shape) -> Result<(), String> {
 }
 
 /// Returns a text of words that are as unevenly frequent as those of a language.
-fn render_text(title: &str, seed: u64) -> String {
+pub(super) fn render_text(title: &str, seed: u64) -> String {
     let mut state = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
     let mut text = format!("# {title} {seed}\n\n");
     for place in 0..PLAN_WORDS {

@@ -120,7 +120,7 @@ impl Story {
         length: Length,
     ) -> Result<Self, String> {
         let story = Self::empty(program, folder)?;
-        story.tl(&["init"])?;
+        story.tl(&["init", "--profile", "story"])?;
         story.write_acts(shape)?;
         story.tl(&["status"])?;
         for act in 1..=shape.acts {

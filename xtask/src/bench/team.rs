@@ -176,7 +176,7 @@ fn laptop(program: &Path, folder: &Path, shared: &Story, server: &Server) -> Res
     }
     let file = folder.join("token");
     story::write_file(&file, &server.token)?;
-    laptop.tl(&["init"])?;
+    laptop.tl(&["init", "--profile", "story"])?;
     let url = format!("http://127.0.0.1:{}", server.port);
     laptop.tl(&[
         "team",

@@ -81,6 +81,23 @@ fn measure(
     tickets: usize,
     length: Length,
 ) -> Result<Vec<Vec<Sample>>, String> {
+    let project = make_tickets(program, folder, tickets)?;
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); Case::ALL.len()];
+    for round in 0..length.rounds() + WARM_UP {
+        for (case, samples) in Case::ALL.into_iter().zip(&mut samples) {
+            let arguments = case.arguments(round);
+            let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let taken = sample(&mut project.command(&words))?;
+            if round >= WARM_UP {
+                samples.push(taken);
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// Makes a project of tickets whose scan is cached.
+pub(super) fn make_tickets(program: &Path, folder: &Path, tickets: usize) -> Result<Story, String> {
     say_error(&format!("making {tickets} tickets"));
     let project = Story::empty(program, folder)?;
     project.tl(&["init", "--profile", "tickets"])?;
@@ -94,16 +111,5 @@ fn measure(
     // Twice: the first records the tickets, the second finds their files unchanged and caches that.
     project.tl(&["next"])?;
     project.tl(&["next"])?;
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); Case::ALL.len()];
-    for round in 0..length.rounds() + WARM_UP {
-        for (case, samples) in Case::ALL.into_iter().zip(&mut samples) {
-            let arguments = case.arguments(round);
-            let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let taken = sample(&mut project.command(&words))?;
-            if round >= WARM_UP {
-                samples.push(taken);
-            }
-        }
-    }
-    Ok(samples)
+    Ok(project)
 }
