@@ -36,9 +36,39 @@ pub(crate) struct Release {
     out: PathBuf,
 }
 
-/// Builds every package into `target/packages`, and with `check` installs and runs them.
-pub(crate) fn dist(profile: &str, check: bool) -> Outcome {
-    let release = prepare(profile)?;
+/// Which program is packed, and whether the packages are tried.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DistOptions<'o> {
+    program: PackedProgram<'o>,
+    check: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum PackedProgram<'o> {
+    /// Built with this profile; what is shipped has `dist`.
+    Built(&'o str),
+    /// Built already, for a first look at the packages: its profile is whatever it was.
+    Given(&'o str),
+}
+
+/// Parses the words after `dist`; `None` if they are not understood.
+pub(crate) fn parse_options<'o>(words: &[&'o str]) -> Option<DistOptions<'o>> {
+    let (check, words) = match words {
+        ["--check", rest @ ..] => (true, rest),
+        words => (false, words),
+    };
+    let program = match words {
+        [] => PackedProgram::Built("dist"),
+        ["--profile", name] => PackedProgram::Built(name),
+        ["--program", path] => PackedProgram::Given(path),
+        _ => return None,
+    };
+    Some(DistOptions { program, check })
+}
+
+/// Makes every package in `target/packages`, and with `check` installs and runs them.
+pub(crate) fn dist(options: &DistOptions<'_>) -> Outcome {
+    let release = prepare(&options.program)?;
     let tarball = make_tarball(&release)?;
     let packages = [
         tarball.clone(),
@@ -57,27 +87,45 @@ pub(crate) fn dist(profile: &str, check: bool) -> Outcome {
     write_file(&release.out.join("SHA256SUMS"), &sums)?;
     manifests::write_manifests(&release, &hash_file(&tarball)?)?;
     say(&sums);
-    if check {
+    if options.check {
         check::check_packages(&release, &packages)?;
+    }
+    match options.program {
+        PackedProgram::Built("dist") => {}
+        PackedProgram::Built(name) => say(&format!("profile {name}: not for a release")),
+        PackedProgram::Given(path) => say(&format!("packed from {path}: not for a release")),
     }
     Ok(())
 }
 
-/// Builds the program and fills the directory the packages are made from.
-fn prepare(profile: &str) -> Result<Release, String> {
+/// Builds the program, unless one is given, and returns its path.
+fn find_program(program: &PackedProgram<'_>, target: &Path) -> Result<PathBuf, String> {
+    let profile = match program {
+        PackedProgram::Built(profile) => *profile,
+        PackedProgram::Given(path) => {
+            let path = root().join(path);
+            return match path.is_file() {
+                true => Ok(path),
+                false => Err(format!("there is no program {}", path.display())),
+            };
+        }
+    };
     run(cargo().args(["build", "--profile", profile, "--package", "throughline"]))?;
-    let target = target_directory()?;
     // Cargo's name of the directory differs from that of the profile for `dev` alone.
-    let built = target.join(if profile == "dev" { "debug" } else { profile });
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target.join(folder).join("tl"))
+}
+
+/// Fills the directory the packages are made from.
+fn prepare(packed: &PackedProgram<'_>) -> Result<Release, String> {
+    let target = target_directory()?;
+    let built = find_program(packed, &target)?;
     let out = target.join("packages");
     let stage = out.join("stage");
     remove_directory(&out)?;
     make_directory(&stage.join("bin"))?;
     let program = stage.join("bin/tl");
-    run(command("strip")
-        .arg("-o")
-        .arg(&program)
-        .arg(built.join("tl")))?;
+    run(command("strip").arg("-o").arg(&program).arg(built))?;
     set_mode(&program, 0o755)?;
     run(command(&program).arg("man").arg(stage.join("man")))?;
     make_directory(&stage.join("completions"))?;

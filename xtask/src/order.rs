@@ -1,24 +1,27 @@
 //! The functions a hook runs, for the linker to lay side by side (`crates/cli/build.rs`).
 //!
 //! The program is run under valgrind's callgrind for one event of each kind, and the names it met are written to
-//! `crates/cli/hook-path.txt`, without the hashes that change with every compiler.
+//! `crates/cli/hook-path.txt`. Names have a star for the hash, which changes with the compiler; generic
+//! functions of which little is run have the hashes too ([`render_list`]).
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use crate::bench::story::write_file;
 use crate::bench::{hooks, work};
-use crate::workspace::{cargo, root, run, target_directory};
+use crate::workspace::{cargo, command, root, run, target_directory};
 use crate::{Outcome, say, say_error};
 
-/// Builds with names, runs every event, writes the list.
-pub(crate) fn order() -> Outcome {
-    say_error("building (dist, with symbols)");
+/// Builds a profile with names, runs every event, writes the list.
+pub(crate) fn order(profile: &str) -> Outcome {
+    say_error(&format!("building ({profile}, with symbols)"));
     run(cargo()
-        .args(["build", "--profile", "dist", "--package", "throughline"])
+        .args(["build", "--profile", profile, "--package", "throughline"])
         .args(["--package", "xtask", "--bins"])
         .env("THROUGHLINE_SYMBOLS", "keep"))?;
-    let release = target_directory()?.join("dist");
+    let release = target_directory()?.join(profile);
     let folder = tempfile::tempdir().map_err(|error| format!("no directory: {error}"))?;
     let (through, profiles) = (folder.path().join("tl"), folder.path().join("profiles"));
     let script = format!(
@@ -34,22 +37,111 @@ pub(crate) fn order() -> Outcome {
     say_error("running every hook under valgrind");
     hooks::once(&release, &through, &folder.path().join("stories"))?;
     work::twice(&release, &through, &folder.path().join("work"))?;
-    let mut names: BTreeSet<String> = BTreeSet::new();
+    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
+    let mut events = 0;
     for profile in std::fs::read_dir(&profiles).into_iter().flatten().flatten() {
         let text = std::fs::read_to_string(profile.path())
             .map_err(|error| format!("no profile: {error}"))?;
-        names.extend(text.lines().filter_map(met).map(without_hash));
+        events += 1;
+        let met: BTreeSet<&str> = text.lines().filter_map(met).collect();
+        for name in met {
+            *runs.entry(name.to_owned()).or_default() += 1;
+        }
     }
-    if names.is_empty() {
+    if runs.is_empty() {
         return Err("valgrind wrote nothing: is it installed?".to_owned());
     }
-    let text: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let text = render_list(&runs, &symbol_sizes(&release.join("tl"))?, events);
     write_file(&root().join("crates/cli/hook-path.txt"), &text)?;
     say(&format!(
         "{} names in crates/cli/hook-path.txt; build again to use them",
-        names.len()
+        text.lines().filter(|line| !line.is_empty()).count()
     ));
     Ok(())
+}
+
+/// Returns the size of each function of a program, by its symbol.
+fn symbol_sizes(program: &Path) -> Result<BTreeMap<String, u64>, String> {
+    let output = command("nm")
+        .arg("--print-size")
+        .arg(program)
+        .output()
+        .map_err(|error| format!("cannot run nm: {error}"))?;
+    let mut sizes = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        // `0000000000e34c80 00000000000000d5 t _ZN5store4open4open17h…E`
+        if let [_, size, "t" | "T" | "w" | "W", name] = *line.split(' ').collect::<Vec<_>>()
+            && let Ok(size) = u64::from_str_radix(size, 16)
+        {
+            *sizes.entry(name.to_owned()).or_default() += size;
+        }
+    }
+    Ok(sizes)
+}
+
+/// Functions whose symbols differ only in the hash: the copies of one generic function.
+#[derive(Default)]
+struct Copies<'s> {
+    all_bytes: u64,
+    run_bytes: u64,
+    /// In how many events each copy was run, with its hash.
+    runs: Vec<(usize, Option<&'s str>)>,
+}
+
+/// Number of parts of the list, by the share of events that run a function.
+const PARTS: usize = 5;
+
+/// Renders the list of what was run in `events` events: what most of them run first, because then the
+/// first pages are enough for many. Parts end with an empty line; within a part the linker keeps its
+/// own order.
+///
+/// A name stands for all copies of a generic function. Where hooks run less than three quarters of
+/// their code, the hashes of those they run follow: `Vec::from_iter` has 1,100 copies, of which they
+/// run 120.
+fn render_list(
+    runs: &BTreeMap<String, usize>,
+    sizes: &BTreeMap<String, u64>,
+    events: usize,
+) -> String {
+    let part_of = |count: usize| Reverse(PARTS * count / (events + 1));
+    let mut groups: BTreeMap<String, Copies<'_>> = BTreeMap::new();
+    for (symbol, bytes) in sizes {
+        let (name, hash) = split_hash(symbol);
+        let copies = groups.entry(name).or_default();
+        copies.all_bytes += bytes;
+        if let Some(count) = runs.get(symbol) {
+            copies.run_bytes += bytes;
+            copies.runs.push((*count, hash));
+        }
+    }
+    let mut lines: BTreeMap<(Reverse<usize>, &str), BTreeSet<&str>> = BTreeMap::new();
+    for (name, copies) in groups.iter().filter(|(_, copies)| !copies.runs.is_empty()) {
+        if copies.run_bytes * 4 >= copies.all_bytes * 3 {
+            let most = copies.runs.iter().map(|(count, _)| *count).max();
+            lines
+                .entry((part_of(most.unwrap_or_default()), name))
+                .or_default();
+            continue;
+        }
+        for (count, hash) in &copies.runs {
+            let hashes = lines.entry((part_of(*count), name)).or_default();
+            hashes.extend(hash);
+        }
+    }
+    let mut text = String::new();
+    let mut before = None;
+    for ((part, name), hashes) in lines {
+        if before.replace(part).is_some_and(|before| before != part) {
+            text.push('\n');
+        }
+        text.push_str(name);
+        for hash in hashes {
+            text.push(' ');
+            text.push_str(hash);
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// Returns the function a line of the profile names. Those of the C library have no section of their own.
@@ -59,16 +151,46 @@ fn met(line: &str) -> Option<&str> {
         .or_else(|| line.strip_prefix("cfn="))?
         .split_once(") ")?;
     let name = name.split('\'').next().unwrap_or(name);
-    (name.starts_with("_ZN") || name.starts_with(|first: char| first.is_ascii_alphabetic()))
-        .then_some(name)
+    // The standard library has the newer names, `_R…`.
+    let is_rust = name.starts_with("_ZN") || name.starts_with("_R");
+    (is_rust || name.starts_with(|first: char| first.is_ascii_alphabetic())).then_some(name)
 }
 
-/// Ends a mangled name before its hash, with a star in its place.
-fn without_hash(name: &str) -> String {
-    match name.rfind("17h") {
-        Some(at) if name.starts_with("_ZN") => {
-            name.chars().take(at).chain("17h*".chars()).collect()
-        }
-        _ => name.to_owned(),
+/// Splits a mangled name at its hash, for which it gets a star.
+fn split_hash(name: &str) -> (String, Option<&str>) {
+    let parts = name
+        .strip_suffix('E')
+        .and_then(|name| name.rsplit_once("17h"))
+        .filter(|(_, hash)| name.starts_with("_ZN") && hash.len() == 16);
+    match parts {
+        Some((head, hash)) => (format!("{head}17h*"), Some(hash)),
+        None => (name.to_owned(), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_most_events_run_is_first_and_a_rarely_run_generic_has_its_hashes() {
+        let symbol =
+            |name: &str, digit: char| format!("_ZN{name}17h{}E", digit.to_string().repeat(16));
+        let sizes = BTreeMap::from([
+            (symbol("4rare", '1'), 10),
+            (symbol("4rare", '2'), 90),
+            (symbol("4full", '3'), 10),
+            (symbol("5never", '4'), 10),
+            ("sqlite3_step".to_owned(), 10),
+        ]);
+        let runs = BTreeMap::from([
+            (symbol("4rare", '1'), 1),
+            (symbol("4full", '3'), 1),
+            ("sqlite3_step".to_owned(), 2),
+        ]);
+        assert_eq!(
+            render_list(&runs, &sizes, 2),
+            "sqlite3_step\n\n_ZN4full17h*\n_ZN4rare17h* 1111111111111111\n"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Repository checks: crate arrows, module docs, file lengths, code map, vocabulary, function names, link order, links of pages, generated pages.
+//! Repository checks: crate arrows, module docs, file lengths, code map, vocabulary, function names, link order, links of pages, workflows, generated pages.
 
 mod arrows;
 mod files;
@@ -6,6 +6,7 @@ mod function_names;
 mod hook_path;
 mod links;
 mod vocabulary;
+pub(crate) mod workflows;
 
 use crate::workspace::metadata;
 use crate::{Outcome, generate, say};
@@ -22,6 +23,7 @@ pub(crate) fn tidy() -> Outcome {
     findings.extend(function_names::check_function_names());
     findings.extend(hook_path::check_hook_path());
     findings.extend(links::check_links());
+    findings.extend(workflows::check_workflows());
     findings.extend(generate::stale()?);
     if findings.is_empty() {
         say("tidy: every rule holds");

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Release, cannot, make_directory, read_output};
-use crate::workspace::{command, run};
+use crate::tidy::workflows::{ACTION_FILE, WORKFLOW_FOLDER};
+use crate::workspace::{command, files_below, root, run};
 use crate::{Outcome, say};
 
 /// Where `chroot` is, without the rest of the environment.
@@ -37,7 +38,33 @@ pub(super) fn check_packages(release: &Release, packages: &[PathBuf]) -> Outcome
     check_npm(release, &npm, &place("npm")?)?;
     check_wheel(release, wheel, &place("wheel")?)?;
     check_image(image, &place("image")?)?;
-    check_registry_files(release)
+    check_registry_files(release)?;
+    check_workflows(&place("workflows")?)
+}
+
+/// Validates the workflows and the action with the schemas of GitHub that the validator brings.
+fn check_workflows(place: &Path) -> Outcome {
+    let environment = place.join("environment");
+    run(command("python3").args(["-m", "venv"]).arg(&environment))?;
+    let installed = command(environment.join("bin/pip"))
+        .args(["install", "--quiet", "check-jsonschema==0.39.0"])
+        .output();
+    if !installed.is_ok_and(|output| output.status.success()) {
+        return skip("workflows", "check-jsonschema from PyPI");
+    }
+    let action = vec![root().join(ACTION_FILE)];
+    let workflows = files_below(&root().join(WORKFLOW_FOLDER), ".yml");
+    for (schema, files) in [
+        ("vendor.github-workflows", workflows),
+        ("vendor.github-actions", action),
+    ] {
+        run(command(environment.join("bin/check-jsonschema"))
+            .args(["--builtin-schema", schema])
+            .args(files)
+            .stdout(std::process::Stdio::null()))?;
+    }
+    say("ok: workflows and action");
+    Ok(())
 }
 
 fn check_tarball(release: &Release, tarball: &Path, place: &Path) -> Outcome {

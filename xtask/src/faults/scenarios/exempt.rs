@@ -4,11 +4,33 @@ const READS: &str = "reads; what it notices in the plan files is recorded as `tl
 const CONFLICTS: &str = "needs a team server that was unreachable; tests/it/remote.rs of the store";
 const DEMONSTRATES: &str =
     "a demonstration in a new directory, made of commands that have scenarios";
+const ONE_RECORD: &str = "one operation of records without files, as scenario `memory-edit`";
+const OWN_FILE: &str = "replaces one file of the user's own directory, and no state of a project";
 const PRINTS: &str = "prints, and opens no project";
 
 /// Commands that change nothing, or whose changes cannot be swept here, as the manual pages name them.
 pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("brief", READS),
+    (
+        "import",
+        "one operation with planned files, as scenario `insert`; tests/it/import.rs of the program",
+    ),
+    ("story-follow", ONE_RECORD),
+    ("story-generation-choose", ONE_RECORD),
+    ("story-generation-variants", READS),
+    ("story-memory-at", READS),
+    ("story-memory-intend", ONE_RECORD),
+    ("story-memory-merge", ONE_RECORD),
+    ("story-memory-reread", ONE_RECORD),
+    ("story-memory-split", ONE_RECORD),
+    ("team-issuer-remove", OWN_FILE),
+    ("team-issuer-show", PRINTS),
+    ("team-issuer-trust", OWN_FILE),
+    ("team-notify", "sends a message, and keeps nothing"),
+    (
+        "ui",
+        "decides through use cases of commands that have scenarios",
+    ),
     ("check", READS),
     ("children", READS),
     ("completions", PRINTS),

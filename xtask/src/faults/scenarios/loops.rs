@@ -117,7 +117,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             &["story-compile"],
             &LOOP,
             "tl story write scene-0101",
-            "tl story compile --form epub --out book.epub",
+            "tl story compile --format epub --output book.epub",
         ),
     ]
 }

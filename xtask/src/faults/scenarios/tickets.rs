@@ -74,6 +74,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "tl ticket phase 017b define-behavior",
         ),
         s(
+            "ticket-priority",
+            &["ticket-priority"],
+            &TICKETS,
+            "",
+            "tl ticket priority 017b high",
+        ),
+        s(
             "ticket-level",
             &["ticket-level"],
             &TICKETS,
