@@ -13,6 +13,7 @@ pub(super) fn check_prose(step: &OutputStep<'_>, policy: &Policy) -> Option<Obje
     let again = format!("write {file} again once `{plan}` is approved");
     let Some(node) = step
         .node
+        // A recorded node whose file is gone has no text that prose could follow.
         .filter(|node| !matches!(node.content, Content::Missing))
     else {
         return Some(Objection::new(

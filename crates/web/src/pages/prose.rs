@@ -1,55 +1,57 @@
-//! Page of a generated scene's prose.
+//! Page of a scene's prose, with the comments on it.
 
-use application::Failure;
-use application::generation::view::{GenerationView, show_generation};
+use application::novel::show_prose::{ProsePage, show_prose};
 use axum::extract::{Path, State};
-use domain::ports::FileReadResult;
 use maud::{Markup, html};
 
+use super::comments::render_comments;
+use super::decision_bar::render_comment_dialog;
 use super::{NavigationEntry, link_to_node, render_page};
-use crate::frame::Page;
+use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown};
 
-/// Maximum size of a scene's file; far above any scene.
-const MAX_PROSE_BYTES: u64 = 4 * 1024 * 1024;
-
 pub(crate) async fn prose_page(
     State(dashboard): State<Dashboard>,
+    rights: Rights,
     Path(path): Path<String>,
 ) -> Result<Page, Refusal> {
-    let (scene, text) = dashboard
-        .ask(move |ctx| {
-            let scene = show_generation(ctx, std::slice::from_ref(&path))?;
-            // From the file, because people edit prose there.
-            let read = scene
-                .file
-                .as_ref()
-                .map(|file| ctx.files.read_file(file, MAX_PROSE_BYTES));
-            // A file that is missing, too large or not text is treated as not written yet.
-            match read {
-                Some(FileReadResult::Text { text, .. }) => Ok((scene, text)),
-                _ => Err(
-                    Failure::not_found(format!("there is no text of `{}` yet", scene.scene))
-                        .with_step(format!("tl story write {}", scene.scene)),
-                ),
-            }
-        })
+    let found = dashboard
+        .ask(move |ctx| show_prose(ctx, std::slice::from_ref(&path)))
         .await
-        .map_err(Refusal::on("/ticks".to_owned()))?;
+        .map_err(Refusal::on("/story".to_owned()))?;
     Ok(render_page(
-        NavigationEntry::Ticks,
-        &scene.scene,
-        &render_content(&scene, &text),
+        NavigationEntry::Story,
+        &found.scene,
+        &render_content(&rights, &found),
     ))
 }
 
-fn render_content(scene: &GenerationView, text: &str) -> Markup {
+fn render_content(rights: &Rights, found: &ProsePage) -> Markup {
+    let ProsePage {
+        scene,
+        file,
+        words,
+        writer,
+        stale,
+        text,
+        comments,
+    } = found;
     html! {
-        nav.lineage aria-label="Where this is" { ol { li { a href="/ticks" { "Ticks" } } li { (link_to_node(&scene.scene)) } } }
-        h1 { (scene.scene) }
-        p.quiet { span.number { (scene.words) } " words by " (scene.writer)
-            @if let Some(file) = &scene.file { " · " code { (file) } } }
+        nav.lineage aria-label="Where this is" { ol { li { a href="/story" { "Story" } } li { (link_to_node(scene)) } } }
+        h1 { (scene) }
+        p.quiet { span.number { (words) } " words"
+            @if let Some(writer) = writer { " by " (writer) }
+            " · " code { (file) } }
+        @if let Some(stale) = stale { p.notice { "Stale: " (stale) } }
         article #prose data-live { div.prose dir="auto" { (markdown::render_markdown(text)) } }
+        (render_comments(rights, comments, false))
+        @if rights.allow("comment") {
+            div.buttons { button type="button" popovertarget="add-comment" { "Comment" } }
+            (render_comment_dialog(&html! {
+                input type="hidden" name="node" value=(scene);
+                input type="hidden" name="in_prose" value="yes";
+            }))
+        }
     }
 }

@@ -1,0 +1,243 @@
+//! Markdown manuscripts: headings are parts, chapters and scenes, marks alone on a line are scene breaks.
+
+use super::Manuscript;
+use super::builder::{ManuscriptBuilder, push_block};
+use super::heading_words::{HeadingRank, is_scene_break, rank_depths};
+use crate::front_matter::{parse_front_matter, split_front_matter};
+use crate::text::count_with_noun;
+
+/// A piece of a Markdown text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum MarkdownBlock {
+    Heading { depth: usize, title: String },
+    Break,
+    Paragraph(String),
+}
+
+/// Reads a manuscript in Markdown.
+pub(super) fn read_markdown(text: &str) -> Manuscript {
+    let mut builder = ManuscriptBuilder::new();
+    let about = parse_front_matter(text);
+    // Pandoc allows a list of authors.
+    let author = about.get_text("author").or_else(|| {
+        let names = about.get_list("author");
+        (!names.is_empty()).then(|| names.join(", "))
+    });
+    builder.set_title(about.get_text("title"), author);
+    let (body, comments) = strip_comments(split_front_matter(text).1);
+    if comments > 0 {
+        let comments = count_with_noun(comments, "comment", "comments");
+        builder.leave_out(format!("{comments} of the Markdown text"));
+    }
+    let blocks = split_blocks(&body);
+    let headings: Vec<(usize, String)> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            MarkdownBlock::Heading { depth, title } => Some((*depth, title.clone())),
+            _ => None,
+        })
+        .collect();
+    // From all headings at once: whether `#` is the book, a part or a chapter depends on the
+    // others.
+    let ranks = rank_depths(&headings);
+    for block in blocks {
+        match block {
+            MarkdownBlock::Heading { depth, title } => {
+                match ranks.iter().find(|(known, _)| *known == depth) {
+                    Some((_, rank)) => builder.start(*rank, &title),
+                    // Deeper than scenes: part of the text.
+                    None => builder.push_paragraph(&format!("{} {title}", "#".repeat(depth))),
+                }
+            }
+            MarkdownBlock::Break => builder.break_scene(),
+            MarkdownBlock::Paragraph(text) => builder.push_paragraph(&text),
+        }
+    }
+    builder.finish()
+}
+
+/// Splits prose at its scene breaks. Headings in it are part of the text.
+pub(super) fn split_scenes(text: &str) -> Vec<String> {
+    let mut scenes = vec![String::new()];
+    for block in split_blocks(text) {
+        let part = match block {
+            MarkdownBlock::Break => {
+                scenes.push(String::new());
+                continue;
+            }
+            MarkdownBlock::Heading { depth, title } => format!("{} {title}", "#".repeat(depth)),
+            MarkdownBlock::Paragraph(text) => text,
+        };
+        if let Some(last) = scenes.last_mut() {
+            push_block(last, &part);
+        }
+    }
+    scenes.retain(|scene| !scene.is_empty());
+    scenes
+}
+
+/// Returns the mark of the code block that a line opens.
+fn find_opening_fence(line: &str) -> Option<&'static str> {
+    if line.starts_with("```") {
+        return Some("```");
+    }
+    // Tildes alone separate scenes in manuscripts; with a language behind them they open a block.
+    let language = line.strip_prefix("~~~")?.trim_start_matches('~');
+    (!language.is_empty()).then_some("~~~")
+}
+
+/// Splits a Markdown text into headings, scene breaks and paragraphs. Nothing in a code block is one.
+pub(super) fn split_blocks(text: &str) -> Vec<MarkdownBlock> {
+    let mut blocks = Vec::new();
+    let mut paragraph: Vec<&str> = Vec::new();
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if let Some(mark) = fence {
+            paragraph.push(line);
+            // A closing fence has nothing behind it.
+            if trimmed.starts_with(mark) && trimmed.chars().all(|c| mark.contains(c)) {
+                fence = None;
+            }
+            continue;
+        }
+        fence = find_opening_fence(trimmed);
+        if fence.is_some() {
+            paragraph.push(line);
+            continue;
+        }
+        if trimmed.is_empty() {
+            finish_paragraph(&mut paragraph, &mut blocks);
+        // Before the scene break: `---` below a single line makes that line a heading.
+        } else if let Some(depth) = read_underline(trimmed).filter(|_| paragraph.len() == 1) {
+            let title = paragraph.pop().unwrap_or_default().trim().to_owned();
+            blocks.push(MarkdownBlock::Heading { depth, title });
+        } else if is_scene_break(trimmed) {
+            finish_paragraph(&mut paragraph, &mut blocks);
+            blocks.push(MarkdownBlock::Break);
+        } else if let Some((depth, title)) = read_heading(trimmed) {
+            finish_paragraph(&mut paragraph, &mut blocks);
+            blocks.push(MarkdownBlock::Heading { depth, title });
+        } else {
+            paragraph.push(line);
+        }
+    }
+    finish_paragraph(&mut paragraph, &mut blocks);
+    blocks
+}
+
+fn finish_paragraph(lines: &mut Vec<&str>, blocks: &mut Vec<MarkdownBlock>) {
+    // The ends of lines are kept: two blanks there are a line break.
+    let text = std::mem::take(lines).join("\n");
+    if !text.trim().is_empty() {
+        blocks.push(MarkdownBlock::Paragraph(text.trim_end().to_owned()));
+    }
+}
+
+/// Returns the depth of a heading that is underlined with `===` or `---`.
+fn read_underline(line: &str) -> Option<usize> {
+    let is_all = |mark: char| line.len() >= 3 && line.chars().all(|c| c == mark);
+    match (is_all('='), is_all('-')) {
+        (true, _) => Some(1),
+        (_, true) => Some(2),
+        _ => None,
+    }
+}
+
+fn read_heading(line: &str) -> Option<(usize, String)> {
+    let depth = line.len() - line.trim_start_matches('#').len();
+    let title = line.get(depth..)?;
+    // `#tag` is no heading, and neither are seven marks.
+    let is_heading = (1..=6).contains(&depth) && title.starts_with(' ');
+    let title = title.trim().trim_end_matches('#').trim();
+    (is_heading && !title.is_empty()).then(|| (depth, title.to_owned()))
+}
+
+/// Removes `<!-- … -->` and `%% … %%`, and returns how many there were. An open end is text.
+pub(super) fn strip_comments(text: &str) -> (String, usize) {
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut count) = (text, 0);
+    loop {
+        let next = [("<!--", "-->"), ("%%", "%%")]
+            .into_iter()
+            .filter_map(|(open, close)| Some((rest.find(open)?, open, close)))
+            // The one that opens first: the other may be inside of it.
+            .min_by_key(|(at, ..)| *at);
+        let found = next.and_then(|(at, open, close)| {
+            let inner = rest.get(at + open.len()..)?;
+            Some((at, inner.get(inner.find(close)? + close.len()..)?))
+        });
+        let Some((at, after)) = found else {
+            out.push_str(rest);
+            return (out, count);
+        };
+        out.push_str(rest.get(..at).unwrap_or_default());
+        rest = after;
+        count += 1;
+    }
+}
+
+/// Returns the rank that Markdown headings have in formats where the depth is fixed.
+pub(super) fn fixed_rank(depth: usize) -> Option<HeadingRank> {
+    match depth {
+        1 => Some(HeadingRank::Part),
+        2 => Some(HeadingRank::Chapter),
+        3 => Some(HeadingRank::Scene),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manuscript_is_split_at_headings_and_breaks() {
+        let text = "---\ntitle: Salt\nauthor: [Ann, Bo]\n---\n# Salt\n\nFor my mother.\n\n## Chapter 1\n\nThe gate.\n\n***\n\nThe \
+                    road.<!-- check -->\n\n## Chapter 2: Rain\n\n### At noon\n\nIt *rained*.\n\n#### Later\n\n```\n# no heading\n```\n";
+        let book = read_markdown(text);
+        assert_eq!(book.title.as_deref(), Some("Salt"));
+        assert_eq!(book.author.as_deref(), Some("Ann, Bo"));
+        assert_eq!(book.preamble, "For my mother.");
+        let prose: Vec<&str> = book.scenes().map(|scene| scene.prose.as_str()).collect();
+        assert_eq!(
+            prose,
+            [
+                "The gate.",
+                "The road.",
+                "It *rained*.\n\n#### Later\n\n```\n# no heading\n```"
+            ]
+        );
+        let chapters = &book.parts[0].chapters;
+        assert_eq!(chapters[1].title.as_deref(), Some("Chapter 2: Rain"));
+        assert_eq!(chapters[1].scenes[0].title.as_deref(), Some("At noon"));
+        assert_eq!(book.left_out, ["1 comment of the Markdown text"]);
+    }
+
+    #[test]
+    fn a_code_block_ends_with_its_own_fence() {
+        let text = "# Chapter 1\n\n~~~yaml\n# no heading\n```\n~~~\n\n# Chapter 2\n\nOne.\n\n~~~\n\nTwo.\n";
+        let book = read_markdown(text);
+        let prose: Vec<&str> = book.scenes().map(|scene| scene.prose.as_str()).collect();
+        assert_eq!(prose, ["~~~yaml\n# no heading\n```\n~~~", "One.", "Two."]);
+    }
+
+    #[test]
+    fn a_text_without_headings_is_one_chapter() {
+        let book = read_markdown("One.\n\n* * *\n\nTwo.\n");
+        assert_eq!(book.scenes().count(), 2);
+        assert_eq!(book.parts[0].chapters.len(), 1);
+        assert_eq!(book.preamble, "");
+    }
+
+    #[test]
+    fn underlined_headings_count_and_open_comments_are_text() {
+        let book = read_markdown("Chapter 1\n---\n\nText <!-- open\n\n---\n\nMore.\n");
+        assert_eq!(
+            book.parts[0].chapters[0].title.as_deref(),
+            Some("Chapter 1")
+        );
+        let prose: Vec<&str> = book.scenes().map(|scene| scene.prose.as_str()).collect();
+        assert_eq!(prose, ["Text <!-- open", "More."]);
+    }
+}
