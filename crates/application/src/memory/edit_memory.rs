@@ -1,8 +1,9 @@
 //! Edits the memory: sets fields of an entry, adds one, forgets one.
 
+use domain::fact::Fact;
 use domain::memory::{Entry, EntryKind, StoryMemory};
 use domain::operation::Verb;
-use domain::ports::Transaction;
+use domain::ports::{Snapshot, Transaction};
 use serde_json::{Map, Value, json};
 
 use super::memory_files::{self, load_memory};
@@ -33,7 +34,7 @@ pub struct EditMemoryRequest {
 /// written.
 pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<EntryView, Failure> {
     let mut id = String::new();
-    let memory = change_memory(ctx, |memory| {
+    let memory = change_memory(ctx, |_, memory| {
         let (kind, mut value) = match &request.target {
             EditTarget::Named(name) => {
                 let entry = find_entry(memory, name)?;
@@ -65,7 +66,7 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
             }
             EditTarget::New(_) => memory.add_entry(entry),
         };
-        Ok(format!("memory: {id} edited"))
+        Ok((format!("memory: {id} edited"), Vec::new()))
     })?;
     memory
         .get(&id)
@@ -79,7 +80,7 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
 /// When there is no such entry, another one refers to it, or the state cannot be written.
 pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
     let mut forgotten = None;
-    change_memory(ctx, |memory| {
+    change_memory(ctx, |_, memory| {
         let entry = find_entry(memory, name)?.clone();
         let id = entry.id().to_owned();
         let speaks_of_it =
@@ -91,12 +92,12 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
         }
         memory.remove_entry(&id);
         forgotten = Some(EntryView::from_entry(&entry));
-        Ok(format!("memory: {id} forgotten"))
+        Ok((format!("memory: {id} forgotten"), Vec::new()))
     })?;
     forgotten.ok_or_else(|| unknown_entry(name))
 }
 
-fn find_entry<'m>(memory: &'m StoryMemory, name: &str) -> Result<&'m Entry, Failure> {
+pub(super) fn find_entry<'m>(memory: &'m StoryMemory, name: &str) -> Result<&'m Entry, Failure> {
     let by_name = || {
         EntryKind::ALL
             .into_iter()
@@ -108,16 +109,16 @@ fn find_entry<'m>(memory: &'m StoryMemory, name: &str) -> Result<&'m Entry, Fail
         .ok_or_else(|| unknown_entry(name))
 }
 
-/// Runs `act` on the memory and records the changes as one operation.
-fn change_memory(
+/// Runs `act` on the memory and records the changes, and the facts that it returns, as one operation.
+pub(super) fn change_memory(
     ctx: &Context<'_>,
-    act: impl FnOnce(&mut StoryMemory) -> Result<String, Failure>,
+    act: impl FnOnce(&dyn Snapshot, &mut StoryMemory) -> Result<(String, Vec<Fact>), Failure>,
 ) -> Result<StoryMemory, Failure> {
     let mut tx: Box<dyn Transaction> = ctx.store.begin_write()?;
     let mut memory_files = memory_files::import_edits_within(ctx, &mut *tx)?;
     let mut memory = load_memory(&*tx)?;
-    let summary = match act(&mut memory) {
-        Ok(summary) => summary,
+    let (summary, more) = match act(&*tx, &mut memory) {
+        Ok(changed) => changed,
         // The edit is refused, but files that people changed were observed in this transaction and
         // are kept.
         Err(failure) => {
@@ -128,6 +129,7 @@ fn change_memory(
     };
     let mut operation = ctx.new_operation(Verb::Remember, summary);
     operation.facts = memory.change_facts();
+    operation.facts.extend(more);
     if !operation.facts.is_empty() {
         tx.record_operation(operation)?;
         memory_files.register_changes(ctx, &mut *tx, &memory)?;

@@ -144,6 +144,7 @@ impl MemoryFiles {
                     seen.before = seen.text.take();
                 }
                 seen.text = wanted;
+                // The file is not written yet, so no stamp of it can vouch for the new text.
                 seen.stamp = None;
             }
             None => drop(known.remove(id)),
@@ -164,6 +165,8 @@ pub(crate) fn load_memory(state: &dyn Snapshot) -> Result<StoryMemory, Failure> 
     let mut entries = Vec::new();
     for kind in EntryKind::ALL {
         for (key, body) in state.records_by_prefix(kind.as_str(), "")? {
+            // An error and not a skipped entry: whatever is derived from the memory would silently
+            // lack it.
             let entry = Entry::from_value(kind, body).map_err(|error| {
                 Failure::unavailable(format!("the record {kind}/{key} cannot be read: {error}"))
             })?;
@@ -190,6 +193,7 @@ pub(crate) fn load_entry(
 /// Imports people's edits, and returns a snapshot that includes them.
 pub(crate) fn observe_memory<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let state = ctx.store.begin_read()?;
+    // Compared before the write lock is taken: nearly always there is nothing to import.
     let look = compare_files(ctx, &*state, &mut FileNotes::default())?;
     look.report_broken(ctx);
     // Reading the memory must not need the write lock while nothing has changed.
@@ -257,6 +261,7 @@ pub(crate) fn import_edits_within(
     tx: &mut dyn Transaction,
 ) -> Result<MemoryFiles, Failure> {
     let mut files = MemoryFiles::default();
+    // Compared again under the lock: another command may have imported the same edit in between.
     let look = compare_files(ctx, &*tx, &mut files.notes)?;
     look.report_broken(ctx);
     if let Some(operation) = edits_operation(ctx, &*tx, &look)? {
@@ -469,29 +474,28 @@ fn has_same_meaning(kind: EntryKind, id: &str, text: &str, stored: Option<&Entry
     means(text) || means(&mask_secrets(text))
 }
 
+/// Number of facts that count as an operation of their own.
+const FACTS_PER_OPERATION: usize = 16;
+
 /// Returns the entries that operations touched since the last comparison, and the number of
-/// operations.
+/// operations; a large one counts as several.
 fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Failure> {
     let seen = state
         .load_note(COMPARED_HEAD_NOTE)?
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
     let head = state.last_operation_id()?.0;
-    let mut touched = BTreeSet::new();
+    let (mut touched, mut facts) = (BTreeSet::new(), 0);
     // Read one by one: every operation is verified when it is read, and older ones need not be.
     for id in seen + 1..=head {
-        for fact in state
-            .load_operation(OperationId(id))?
-            .into_iter()
-            .flat_map(|operation| operation.facts)
-        {
+        state.visit_facts(OperationId(id), &mut |fact| {
             touched.extend(touched_entry(&fact).map(str::to_owned));
-        }
+            facts += 1;
+        })?;
     }
-    Ok((
-        touched,
-        usize::try_from(head.saturating_sub(seen)).unwrap_or(usize::MAX),
-    ))
+    let operations = usize::try_from(head.saturating_sub(seen)).unwrap_or(usize::MAX);
+    // The first scan of a large project is one operation that takes as long to read as hundreds.
+    Ok((touched, operations.max(facts / FACTS_PER_OPERATION)))
 }
 
 /// Returns the id of the entry a fact is about.
@@ -508,7 +512,7 @@ pub(super) fn touched_entry(fact: &Fact) -> Option<&str> {
     }
 }
 
-fn compact_stamp(stamp: FileStamp) -> [i64; 4] {
+pub(super) fn compact_stamp(stamp: FileStamp) -> [i64; 4] {
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     [
         whole(stamp.size),

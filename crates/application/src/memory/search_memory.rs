@@ -7,6 +7,7 @@ use domain::record::RecordKey;
 use domain::search::{MatchMode, SearchQuery, fuse_rankings, searchable_text};
 
 use super::memory_files::{load_entry, load_memory, observe_memory};
+use super::prose_files::observe_book;
 use super::show_memory::EntryView;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -62,6 +63,7 @@ pub fn search_memory(
         ));
     }
     // Edits in files count at once: people search right after they saved.
+    observe_book(ctx)?;
     search_stored(&*observe_memory(ctx)?, request)
 }
 

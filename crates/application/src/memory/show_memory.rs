@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::memory_files::{load_entry, load_memory, observe_memory};
+use super::prose_files::observe_book;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -44,6 +45,7 @@ pub struct MemoryView {
 /// # Errors
 /// When the state cannot be read.
 pub fn show_memory(ctx: &Context<'_>, kind: Option<EntryKind>) -> Result<MemoryView, Failure> {
+    observe_book(ctx)?;
     let state = observe_memory(ctx)?;
     let memory = load_memory(&*state)?;
     let counts = EntryKind::ALL
@@ -66,6 +68,7 @@ pub fn show_memory(ctx: &Context<'_>, kind: Option<EntryKind>) -> Result<MemoryV
 /// # Errors
 /// When there is none, or several have that name; or the state cannot be read.
 pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
+    observe_book(ctx)?;
     let state = observe_memory(ctx)?;
     // By id only one record is read; a name needs all of them.
     if let Some((kind, number)) = EntryKind::parse_id(name)

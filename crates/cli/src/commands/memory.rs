@@ -1,6 +1,7 @@
 //! `tl story memory`: shows, searches and edits the memory of a story.
 
 use application::Failure;
+use application::memory::change_identity::{intend_fact, merge_memory, split_memory};
 use application::memory::draw_graph::{GraphFormat, draw_graph};
 use application::memory::edit_memory::{EditMemoryRequest, EditTarget, edit_memory, forget_entry};
 use application::memory::search_memory::{SearchMemoryRequest, search_memory};
@@ -11,6 +12,7 @@ use domain::record::RecordKey;
 use domain::text::count_with_noun;
 use serde_json::{Map, Value};
 
+use super::memory_reread::{AtArgs, RereadArgs};
 use crate::embedding::VectorIndex;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -25,6 +27,9 @@ use crate::wiring::App;
   tl story memory edit C0 emotional_state=tense 'goals=[\"find the map\"]'
   tl story memory show Elena
   tl story memory search mentor map
+  tl story memory reread --all
+  tl story memory at scene-0204
+  tl story memory merge Elena Lena
   tl story memory graph > relationships.svg")]
 pub(crate) struct MemoryArgs {
     #[command(subcommand)]
@@ -69,6 +74,27 @@ enum MemoryCommand {
     Forget {
         /// An id or a name
         entry: String,
+    },
+    Reread(RereadArgs),
+    At(AtArgs),
+    /// Merge two entries that are one person or place; the second becomes another name of the first
+    Merge {
+        /// The entry that stays: an id or a name
+        kept: String,
+        /// The entry that becomes another name of it
+        gone: String,
+    },
+    /// Split a name off a person or place that is two; it becomes an entry of its own
+    Split {
+        /// The entry that has the name: an id or a name
+        entry: String,
+        /// The name that belongs to someone else
+        name: String,
+    },
+    /// Mark a fact that contradicts another one as intended; it is not a finding again
+    Intend {
+        /// The id of a fact
+        fact: String,
     },
     /// Draw the relationships as SVG
     Graph {
@@ -127,6 +153,17 @@ impl MemoryArgs {
                         .print_line(format!("removed: {} {}", entry.id, entry.name));
                     app.ui.print_message("tl undo restores it");
                 }
+            }
+            MemoryCommand::Reread(args) => return args.run(app),
+            MemoryCommand::At(args) => return args.run(app),
+            MemoryCommand::Merge { kept, gone } => {
+                print_entry(app, &app.run(|ctx| merge_memory(ctx, kept, gone))?);
+            }
+            MemoryCommand::Split { entry, name } => {
+                print_entry(app, &app.run(|ctx| split_memory(ctx, entry, name))?);
+            }
+            MemoryCommand::Intend { fact } => {
+                print_entry(app, &app.run(|ctx| intend_fact(ctx, fact))?);
             }
             MemoryCommand::Graph { dot } => {
                 let form = if *dot {
@@ -283,6 +320,7 @@ fn parse_edit_request(new: Option<&str>, words: &[String]) -> Result<EditMemoryR
 /// would be a nuisance in a shell; a text that looks like a number can be quoted.
 fn parse_value(text: &str) -> Value {
     if text.is_empty() {
+        // Null clears the field; an empty text can be given as JSON: `name='""'`.
         return Value::Null;
     }
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))

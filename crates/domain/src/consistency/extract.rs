@@ -89,31 +89,35 @@ impl<'t> ParsedPlan<'t> {
         }
     }
 
-    /// Whether the plan has any passage about a facet, even an empty one.
-    pub(super) fn mentions_facet(&self, facet: usize) -> bool {
-        !self.passages_about(facet).is_empty()
-    }
-
-    /// Returns the passages about a facet, in order.
-    pub(super) fn passages_about(&self, facet: usize) -> Vec<Passage<'_>> {
-        let mut passages = Vec::new();
-        let Some(words) = self.facets.get(facet) else {
-            return passages;
-        };
-        collect_keyed_values(words, &self.keys, &mut passages);
-        let mut section_end = 0;
+    /// Returns the passages about each facet, in order.
+    ///
+    /// For all facets at once: finding the labels in every line is most of the work.
+    pub(super) fn collect_passages(&self) -> Vec<Vec<Passage<'_>>> {
+        let mut passages: Vec<Vec<Passage<'_>>> = Vec::with_capacity(self.facets.len());
+        for words in self.facets {
+            let mut found = Vec::new();
+            collect_keyed_values(words, &self.keys, &mut found);
+            passages.push(found);
+        }
+        let mut section_ends = vec![0; self.facets.len()];
         for (index, block) in self.blocks.iter().enumerate() {
-            // A nested section of the same facet is part of the outer passage.
-            if index >= section_end && self.heading_facets(index).contains(&facet) {
-                section_end = self.section_end(index);
-                passages.push(Passage::Section(index..section_end));
+            for facet in self.heading_facets(index) {
+                // A nested section of the same facet is part of the outer passage.
+                if index >= section_ends[*facet] {
+                    section_ends[*facet] = self.section_end(index);
+                    passages[*facet].push(Passage::Section(index..section_ends[*facet]));
+                }
             }
             match block {
-                Block::Table(table) => self.collect_table_passages(words, table, &mut passages),
+                Block::Table(table) => {
+                    for (words, found) in self.facets.iter().zip(&mut passages) {
+                        self.collect_table_passages(words, table, found);
+                    }
+                }
                 Block::Heading { text, .. }
                 | Block::Item { text, .. }
                 | Block::Paragraph { text, .. } => {
-                    self.collect_labelled_passages(words, index, text, &mut passages);
+                    self.collect_labelled_passages(index, text, &mut passages);
                 }
             }
         }
@@ -189,30 +193,36 @@ impl<'t> ParsedPlan<'t> {
             .any(|cell| self.is_facet_word(cell))
     }
 
-    /// Collects the labelled passages of one block.
+    /// Collects the labelled passages of one block, for each facet.
     fn collect_labelled_passages<'d>(
         &'d self,
-        words: &FacetWords,
         index: usize,
         text: &'d str,
-        passages: &mut Vec<Passage<'d>>,
+        passages: &mut [Vec<Passage<'d>>],
     ) {
         let is_heading = self.blocks.get(index).is_some_and(Block::is_heading);
         // `**Characters**` alone on its line, used instead of a heading.
-        if !is_heading && words.is_word(text) {
-            passages.push(Passage::Listing(self.listing_after(index)));
-            return;
+        let is_word = |words: &FacetWords| !is_heading && words.is_word(text);
+        for (words, found) in self.facets.iter().zip(passages.iter_mut()) {
+            if is_word(words) {
+                found.push(Passage::Listing(self.listing_after(index)));
+            }
         }
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
-            for label in parse_labels(line).filter(|label| label.names_facet(words)) {
-                // A label without a value takes the next line, unless that is a label itself; a
-                // heading has its section instead.
-                match lines.peek() {
-                    _ if !label.value.is_empty() => passages.push(Passage::Text(label.value)),
-                    Some(next) if !self.is_labelled(next) => passages.push(Passage::Text(next)),
-                    _ if is_heading => {}
-                    _ => passages.push(Passage::Listing(self.listing_after(index))),
+            for label in parse_labels(line) {
+                let fitting = self.facets.iter().zip(passages.iter_mut());
+                for (_, found) in
+                    fitting.filter(|(words, _)| label.names_facet(words) && !is_word(words))
+                {
+                    // A label without a value takes the next line, unless that is a label itself; a
+                    // heading has its section instead.
+                    match lines.peek() {
+                        _ if !label.value.is_empty() => found.push(Passage::Text(label.value)),
+                        Some(next) if !self.is_labelled(next) => found.push(Passage::Text(next)),
+                        _ if is_heading => {}
+                        _ => found.push(Passage::Listing(self.listing_after(index))),
+                    }
                 }
             }
         }

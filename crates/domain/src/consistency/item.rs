@@ -48,6 +48,7 @@ pub(super) fn names_in_value(text: &str) -> Vec<String> {
 /// Returns the names in a paragraph of short names; a long part or a sentence makes all of it
 /// prose.
 pub(super) fn names_in_paragraph(text: &str) -> Vec<String> {
+    // A warning about a name that nobody meant as one costs more trust than a missed name.
     let is_prose = text.ends_with(SENTENCE_ENDS) || has_sentence_end(text);
     let parts = split_into_candidates(text, Form::Inline);
     if is_prose || parts.iter().any(|part| is_too_long(part)) {
@@ -154,6 +155,7 @@ fn without_list_mark(text: &str) -> &str {
 
 /// Removes notes such as ` [POV]`; a text that starts with a bracket keeps its words.
 fn without_brackets(text: &str) -> String {
+    // `[[Anna]]` and `[Anna](anna.md)` are links: there the brackets hold the name itself.
     if text.starts_with('[') {
         return text.replace(['[', ']'], "");
     }

@@ -48,6 +48,7 @@ impl KnownNames {
         let folded = fold_text(name);
         // Sets of words, so that `Rein, Anna` and `Dr. Anna Rein` are the same person in any order.
         let own = split_name_words(&folded);
+        // A name of signs alone, such as emoji, has no words to compare.
         if own.is_empty() {
             return self.names.contains(&folded) || mentions_name(&self.text, &folded);
         }
@@ -56,8 +57,12 @@ impl KnownNames {
             || self
                 .words
                 .iter()
+                // Both ways: a parent may list the full name and the child a part of it, or the
+                // reverse.
                 .any(|words| is_part(&own, words, is_same) || is_part(words, &own, is_same))
             || mentions_name(&self.text, &folded)
+            // Last, because it needs the stems of the whole text, and most names are found as
+            // spelled.
             || self.contains_form_of(&own)
     }
 
@@ -137,6 +142,7 @@ impl AliasGroups {
             .iter()
             .filter(move |group| {
                 group.iter().any(|(_, words)| {
+                    // Whole names only: a shared surname does not make two people one.
                     words.len() == own.len() && !own.is_empty() && is_part(&own, words, is_form)
                 })
             })
@@ -156,6 +162,7 @@ fn without_titles(words: &[String]) -> Vec<String> {
     let is_title = |word: &String| {
         is_listed(TITLES, word)
             || TITLES.split_whitespace().any(|title| {
+                // Titles are inflected in Russian; in Latin scripts they are listed as they are.
                 !title.is_ascii() && may_be_same_word(title, word, LatinEndings::Plain)
             })
     };

@@ -15,8 +15,9 @@ mod units;
 mod words;
 
 use crate::profile::{Facet, FacetKind, Profile};
-use extract::ParsedPlan;
+use extract::{ParsedPlan, Passage};
 use known_names::{AliasGroups, KnownNames};
+use moments::Moment;
 use words::FacetWords;
 
 /// Maximum number of names in one message, so that a plan that has nothing in common with its
@@ -53,47 +54,129 @@ pub fn check_consistency(
     parent: ComparedPlan<'_>,
     aliases: &[Vec<String>],
 ) -> Vec<ConsistencyWarning> {
-    let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
-    let child_document = ParsedPlan::parse(&words, child.text);
-    // Both are parsed with the words of all facets, not only the checked ones: where one facet's
-    // section ends is often the heading of another.
-    let parent_document = ParsedPlan::parse(&words, parent.text);
-    let is_checked = |facet: &Facet| {
-        facet.levels.is_empty() || facet.levels.iter().any(|level| level == child.level)
-    };
+    let check = ConsistencyCheck::new(profile);
+    let parent = check.read_parent(parent, child.level);
+    check.check_plan(child, &parent, aliases)
+}
 
-    let aliases = AliasGroups::new(
-        aliases
-            .iter()
-            .cloned()
-            .chain(child_document.alias_groups())
-            .chain(parent_document.alias_groups()),
-    );
-    let mut warnings = Vec::new();
-    for (index, facet) in profile
-        .facets
-        .iter()
-        .enumerate()
-        .filter(|(_, facet)| is_checked(facet))
-    {
-        warnings.extend(match facet.kind {
-            FacetKind::Names => check_names(
-                facet,
-                index,
-                (&child_document, &parent_document),
-                &aliases,
-                parent.alias,
-            ),
-            FacetKind::Timeline => check_timeline(
-                facet,
-                index,
-                &child_document,
-                &parent_document,
-                parent.alias,
-            ),
-        });
+/// Comparisons of many plans: the words of the facets are prepared once, and a parent is read once for
+/// all its children.
+pub struct ConsistencyCheck<'p> {
+    profile: &'p Profile,
+    words: Vec<FacetWords>,
+}
+
+/// What a parent says, as far as plans of one level are compared with it.
+pub struct ParentFacets {
+    alias: String,
+    alias_groups: Vec<Vec<String>>,
+    /// One for each facet of the profile; `None` if it is not compared.
+    facets: Vec<Option<ParentFacet>>,
+}
+
+impl ParentFacets {
+    /// The parent's alias.
+    #[must_use]
+    pub fn alias(&self) -> &str {
+        &self.alias
     }
-    warnings
+}
+
+enum ParentFacet {
+    Names(Box<KnownNames>),
+    Timeline(Vec<Moment>),
+}
+
+impl<'p> ConsistencyCheck<'p> {
+    /// Prepares the comparison of plans of a profile.
+    #[must_use]
+    pub fn new(profile: &'p Profile) -> Self {
+        Self {
+            profile,
+            words: profile.facets.iter().map(FacetWords::new).collect(),
+        }
+    }
+
+    /// Reads a parent, for its children of one level.
+    #[must_use]
+    pub fn read_parent(&self, parent: ComparedPlan<'_>, child_level: &str) -> ParentFacets {
+        // With the words of all facets, not only the checked ones: where one facet's section ends is
+        // often the heading of another.
+        let document = ParsedPlan::parse(&self.words, parent.text);
+        let passages = document.collect_passages();
+        let read_facet = |(index, facet): (usize, &Facet)| {
+            let is_checked =
+                facet.levels.is_empty() || facet.levels.iter().any(|level| level == child_level);
+            let about = FacetPassages {
+                document: &document,
+                facet: index,
+                passages: &passages[index],
+            };
+            match facet.kind {
+                _ if !is_checked => None,
+                // A parent without a passage about the facet, be it an empty one, has nothing to
+                // compare with.
+                FacetKind::Names if about.passages.is_empty() => None,
+                // The parent's whole text counts as known: a character it mentions in prose is no
+                // surprise, even if its list omits it.
+                FacetKind::Names => Some(ParentFacet::Names(Box::new(KnownNames::new(
+                    &names::collect_names(about),
+                    document.text,
+                )))),
+                FacetKind::Timeline => {
+                    Some(ParentFacet::Timeline(timeline::collect_moments(about)))
+                }
+            }
+        };
+        ParentFacets {
+            alias: parent.alias.to_owned(),
+            alias_groups: document.alias_groups(),
+            facets: self
+                .profile
+                .facets
+                .iter()
+                .enumerate()
+                .map(read_facet)
+                .collect(),
+        }
+    }
+
+    /// Compares a plan with its parent; see [`check_consistency`].
+    #[must_use]
+    pub fn check_plan(
+        &self,
+        child: ComparedPlan<'_>,
+        parent: &ParentFacets,
+        aliases: &[Vec<String>],
+    ) -> Vec<ConsistencyWarning> {
+        let document = ParsedPlan::parse(&self.words, child.text);
+        let aliases = AliasGroups::new(
+            aliases
+                .iter()
+                .cloned()
+                .chain(document.alias_groups())
+                .chain(parent.alias_groups.iter().cloned()),
+        );
+        let passages = document.collect_passages();
+        let facets = self.profile.facets.iter().zip(&parent.facets).enumerate();
+        facets
+            .filter_map(|(index, (facet, of_parent))| {
+                let own = FacetPassages {
+                    document: &document,
+                    facet: index,
+                    passages: &passages[index],
+                };
+                match of_parent.as_ref()? {
+                    ParentFacet::Names(known) => {
+                        check_names(facet, own, known, &aliases, &parent.alias)
+                    }
+                    ParentFacet::Timeline(moments) => {
+                        check_timeline(facet, own, moments, &parent.alias)
+                    }
+                }
+            })
+            .collect()
+    }
 }
 
 /// Returns the names a plan lists under a facet (`characters`), in order of appearance.
@@ -106,32 +189,39 @@ pub fn list_facet_names(profile: &Profile, facet: &str, text: &str) -> Vec<Strin
         .iter()
         .position(|known| known.name == facet && known.kind == FacetKind::Names);
     index
-        .map(|index| names::collect_names(&document, index))
+        .map(|facet| {
+            names::collect_names(FacetPassages {
+                document: &document,
+                facet,
+                passages: &document.collect_passages()[facet],
+            })
+        })
         .unwrap_or_default()
+}
+
+/// The passages of a plan about one facet.
+#[derive(Clone, Copy)]
+struct FacetPassages<'d> {
+    document: &'d ParsedPlan<'d>,
+    facet: usize,
+    passages: &'d [Passage<'d>],
 }
 
 /// Returns a warning about names that the parent does not mention.
 fn check_names(
     facet: &Facet,
-    index: usize,
-    (child, parent): (&ParsedPlan<'_>, &ParsedPlan<'_>),
+    child: FacetPassages<'_>,
+    known: &KnownNames,
     aliases: &AliasGroups,
     alias: &str,
 ) -> Option<ConsistencyWarning> {
-    // A parent without a passage about the facet has nothing to compare with.
-    if !parent.mentions_facet(index) {
-        return None;
-    }
-    // The parent's whole text counts as known: a character it mentions in prose is no surprise,
-    // even if its list omits it.
-    let known = KnownNames::new(&names::collect_names(parent, index), parent.text);
     let is_known = |name: &String| {
         known.contains_name(name)
             || aliases
                 .other_names_of(name)
                 .any(|other| known.contains_name(other))
     };
-    let unknown: Vec<String> = names::collect_names(child, index)
+    let unknown: Vec<String> = names::collect_names(child)
         .into_iter()
         .filter(|name| !is_known(name))
         .collect();
@@ -157,15 +247,11 @@ fn check_names(
 /// Returns a warning about moments outside the parent's time span.
 fn check_timeline(
     facet: &Facet,
-    index: usize,
-    child: &ParsedPlan<'_>,
-    parent: &ParsedPlan<'_>,
+    child: FacetPassages<'_>,
+    parent: &[Moment],
     alias: &str,
 ) -> Option<ConsistencyWarning> {
-    let conflicts = timeline::find_conflicts(
-        &timeline::collect_moments(child, index),
-        &timeline::collect_moments(parent, index),
-    );
+    let conflicts = timeline::find_conflicts(&timeline::collect_moments(child), parent);
     if conflicts.is_empty() {
         return None;
     }

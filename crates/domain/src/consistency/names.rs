@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::FacetPassages;
 use super::extract::{ParsedPlan, Passage, parse_labels};
 use super::item::{Form, names_in, names_in_paragraph, names_in_value};
 use super::markdown::{Block, Table};
@@ -20,16 +21,21 @@ const GROUP_WORDS: &str = "main primary major secondary supporting minor new oth
     второстепенный эпизодические новые другие прочие ключевые протагонист антагонист упоминаются";
 
 /// Returns the names a plan lists under a facet, as spelled there, without duplicates.
-pub(super) fn collect_names(document: &ParsedPlan<'_>, facet: usize) -> Vec<String> {
+pub(super) fn collect_names(about: FacetPassages<'_>) -> Vec<String> {
+    let FacetPassages {
+        document,
+        facet,
+        passages,
+    } = about;
     let reader = NameReader { document, facet };
     let mut found = Vec::new();
-    for passage in document.passages_about(facet) {
+    for passage in passages {
         match passage {
             Passage::Value(value) => found.extend(reader.read_front_matter(value)),
             Passage::Text(text) => found.extend(names_in_value(text)),
             Passage::Cell { text, .. } => found.extend(names_in(text, Form::Inline)),
-            Passage::Listing(range) => found.extend(reader.read_listing(range)),
-            Passage::Section(range) => found.extend(reader.read_section(range)),
+            Passage::Listing(range) => found.extend(reader.read_listing(range.clone())),
+            Passage::Section(range) => found.extend(reader.read_section(range.clone())),
         }
     }
     let mut seen = HashSet::new();

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::FacetPassages;
 use super::extract::{ParsedPlan, Passage};
 use super::markdown::{Block, Table};
 use super::moments::{self, Moment, Scale};
@@ -18,15 +19,15 @@ pub(super) struct Conflict {
 }
 
 /// Returns the moments a plan gives under a facet, in order.
-pub(super) fn collect_moments(document: &ParsedPlan<'_>, facet: usize) -> Vec<Moment> {
+pub(super) fn collect_moments(about: FacetPassages<'_>) -> Vec<Moment> {
     let mut lines = Vec::new();
-    for passage in document.passages_about(facet) {
+    for passage in about.passages {
         match passage {
             Passage::Value(value) => collect_value_lines(value, &mut lines),
             Passage::Text(text) => lines.extend(text.lines().map(str::to_owned)),
             Passage::Cell { header, text } => lines.push(prefix_with_header(header, text)),
             Passage::Listing(range) | Passage::Section(range) => {
-                collect_block_lines(document, facet, range, &mut lines)
+                collect_block_lines(about.document, about.facet, range.clone(), &mut lines)
             }
         }
     }
@@ -131,6 +132,7 @@ fn collect_block_lines(
     let mut skip_to = range.start;
     for (index, block) in document.blocks_in(range) {
         let owners = document.heading_facets(index);
+        // A heading of another facet inside of this one ends where its own section does.
         if !owners.is_empty() && !owners.contains(&facet) {
             skip_to = skip_to.max(document.section_end(index));
         }

@@ -135,6 +135,8 @@ entry! {
         /// Facts they have witnessed.
         knows: Vec<String>,
         created_tick: u64,
+        /// The first scene that names them, if nobody but its text introduced them.
+        read_in: Option<String>,
     }
 }
 
@@ -147,6 +149,8 @@ entry! {
         atmosphere: String,
         features: Vec<String>,
         created_tick: u64,
+        /// The first scene that names it, if nobody but its text introduced it.
+        read_in: Option<String>,
     }
 }
 
@@ -282,6 +286,8 @@ pub enum Truth {
     Canon,
     /// Another fact contradicts it: kept, but not used in prompts.
     Disputed,
+    /// It contradicts another fact, and a person meant it so: both hold.
+    Intended,
 }
 
 /// A field whose empty value is omitted from records and files.

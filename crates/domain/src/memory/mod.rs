@@ -4,6 +4,9 @@
 mod entry;
 pub mod entry_file;
 pub mod graph;
+pub mod identity;
+pub mod knowledge;
+mod name_index;
 mod notes;
 mod story_memory;
 
@@ -11,6 +14,7 @@ pub use entry::{
     Character, Entry, EntryKind, Importance, InvalidEntry, Location, LoopStatus, Lore, OpenLoop,
     Perspective, Relationship, RelationshipEvent, Scene, StoryFact, Truth,
 };
+pub(crate) use name_index::{NameIndex, split_name};
 pub use notes::{
     Anchor, DEFAULT_SHELF, MAX_ANCHOR_CHARS, MAX_MEM_CHARS, Mem, NoteRefused, parse_shelf_name,
     validate_note_text,

@@ -1,12 +1,12 @@
 //! The memory of a story as a change-tracking map of entries; changes become facts.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::entry::{
     Character, Entry, EntryKind, Location, OpenLoop, Relationship, Scene, StoryFact,
 };
+use super::name_index::NameIndex;
 use crate::fact::Fact;
-use crate::inflection::{LatinEndings, possible_stems};
 use crate::record::RecordKey;
 use crate::search::split_words;
 
@@ -153,6 +153,7 @@ impl StoryMemory {
             .split(|c: char| !c.is_ascii_alphanumeric())
             .next()
             .unwrap_or_default();
+        // The whole text first: a name may begin with something that looks like an id.
         for candidate in [bare, first] {
             if let Some((found, number)) = EntryKind::parse_id(candidate)
                 && found == kind
@@ -186,15 +187,31 @@ impl StoryMemory {
     /// character has, in any grammatical form.
     #[must_use]
     pub fn characters_named_in(&self, text: &str) -> Vec<&Character> {
-        let names = self.characters().map(|it| (it, &it.name, &it.aliases));
-        find_named(text, names)
+        let index = self.character_names();
+        let named: HashSet<&str> = index.find_in_text(text).into_iter().collect();
+        self.characters()
+            .filter(|it| named.contains(it.id.as_str()))
+            .collect()
+    }
+
+    /// Returns the index of the characters' names.
+    pub(crate) fn character_names(&self) -> NameIndex {
+        NameIndex::new(self.characters().map(|it| (&it.id, &it.name, &it.aliases)))
+    }
+
+    /// Returns the index of the locations' names.
+    pub(crate) fn location_names(&self) -> NameIndex {
+        NameIndex::new(self.locations().map(|it| (&it.id, &it.name, &it.aliases)))
     }
 
     /// Returns the locations that a text names, like [`Self::characters_named_in`].
     #[must_use]
     pub fn locations_named_in(&self, text: &str) -> Vec<&Location> {
-        let names = self.locations().map(|it| (it, &it.name, &it.aliases));
-        find_named(text, names)
+        let index = self.location_names();
+        let named: HashSet<&str> = index.find_in_text(text).into_iter().collect();
+        self.locations()
+            .filter(|it| named.contains(it.id.as_str()))
+            .collect()
     }
 
     /// Inserts or replaces an entry under its id. An entry without a valid id is ignored.
@@ -231,6 +248,7 @@ impl StoryMemory {
     pub fn remove_entry(&mut self, id: &str) -> Option<Entry> {
         let place = EntryKind::parse_id(id)?;
         let entry = self.entries.remove(&place)?;
+        // An entry that was changed before it is removed keeps the original of that first change.
         self.before
             .entry(place)
             .or_insert_with(|| Some(entry.clone()));
@@ -267,46 +285,4 @@ impl StoryMemory {
             })
             .collect()
     }
-}
-
-/// Minimum length of a part of a name; shorter ones are particles and initials.
-const MIN_NAME_PART_CHARS: usize = 3;
-
-/// Returns the entries that a text names.
-fn find_named<'m, T>(
-    text: &str,
-    entries: impl Iterator<Item = (&'m T, &'m String, &'m Vec<String>)>,
-) -> Vec<&'m T> {
-    let stems_of = |word: &String| possible_stems(word, LatinEndings::Plain);
-    let known: HashSet<String> = split_words(text).iter().flat_map(stems_of).collect();
-    let parts_of = |name: &String| -> Vec<String> {
-        let parts = split_words(name).into_iter();
-        parts
-            .filter(|part| part.chars().count() >= MIN_NAME_PART_CHARS)
-            .collect()
-    };
-    let entries: Vec<(&T, Vec<Vec<String>>)> = entries
-        .map(|(entry, name, aliases)| {
-            let names = std::iter::once(name).chain(aliases);
-            (entry, names.map(parts_of).collect())
-        })
-        .collect();
-    // Two sisters share their surname: it names neither.
-    let mut holders: HashMap<String, usize> = HashMap::new();
-    for (_, names) in &entries {
-        let own: HashSet<&String> = names.iter().flatten().collect();
-        for part in own {
-            *holders.entry(part.clone()).or_default() += 1;
-        }
-    }
-    let is_there = |part: &String| stems_of(part).iter().any(|stem| known.contains(stem));
-    let is_named = |parts: &Vec<String>| {
-        let by_part = |part: &String| holders.get(part) == Some(&1) && is_there(part);
-        parts.iter().any(by_part) || !parts.is_empty() && parts.iter().all(is_there)
-    };
-    entries
-        .into_iter()
-        .filter(|(_, names)| names.iter().any(is_named))
-        .map(|(entry, _)| entry)
-        .collect()
 }

@@ -43,6 +43,8 @@ impl SearchIndex for MemorySearchIndex {
             }
         }
         let mut turn = ProseTurn::default();
+        // Whole folders: a folder is listed once for all its files, and a position within one could
+        // not be resumed.
         for (folder, documents) in by_folder
             .into_iter()
             .filter(|(folder, _)| folder.as_str() > after)
@@ -62,6 +64,7 @@ impl SearchIndex for MemorySearchIndex {
         position: Option<&str>,
     ) -> Result<(), StoreFault> {
         let mut documents = self.documents.borrow_mut();
+        // Removed first: a document that is in both lists was replaced.
         for id in removed {
             documents.remove(id);
         }
@@ -103,6 +106,7 @@ impl SearchIndex for MemorySearchIndex {
     ) -> Result<Vec<DocumentKey>, StoreFault> {
         let documents = self.documents.borrow();
         let (ids, words): (Vec<&DocumentKey>, Vec<&DocumentWords>) =
+            // The map's order is by kind and key, which is the order the port promises for ties.
             documents.iter().map(|(id, (_, words))| (id, words)).unzip();
         let is_wanted = |index: usize| kinds.contains(&ids[index].kind);
         Ok(rank_documents(&words, query, matching, &is_wanted)
@@ -176,6 +180,7 @@ fn rank_documents(
         (0..documents.len()).filter(fits).collect()
     };
     let mut found = candidates(matching == MatchMode::AllElseAny);
+    // With one group, all and any are the same.
     if found.is_empty() && matching == MatchMode::AllElseAny && weights.len() > 1 {
         found = candidates(false);
     }
@@ -187,6 +192,7 @@ fn rank_documents(
                 let with = pattern.iter().filter(|weight| **weight > 0.0).count();
                 let weight = pattern[index];
                 let norm = 1.0 - BM25_B + BM25_B * length(documents[index]) / average;
+                // The formula of FTS5's `bm25()`, so that both indexes rank alike.
                 word_rarity(all, with as f64) * (weight * (BM25_K1 + 1.0))
                     / (weight + BM25_K1 * norm)
             })

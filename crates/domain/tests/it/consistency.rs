@@ -860,6 +860,21 @@ proptest! {
     }
 
     #[test]
+    fn a_parent_read_once_for_several_plans_gives_the_warnings_of_each_alone(
+        parent in plan_text(),
+        children in prop::collection::vec(plan_text(), 1..4),
+    ) {
+        let story = profile::built_in_profile("story").expect("a built-in profile");
+        let shared = consistency::ConsistencyCheck::new(&story);
+        let above = ComparedPlan { alias: "act-1", level: "act", text: &parent };
+        let read = shared.read_parent(above, "scene");
+        for text in &children {
+            let child = ComparedPlan { alias: "scene-0101", level: "scene", text };
+            prop_assert_eq!(shared.check_plan(child, &read, &[]), warnings(&parent, text));
+        }
+    }
+
+    #[test]
     fn a_plan_agrees_with_itself(text in plan_text(), other in "(?s).{0,200}") {
         prop_assert_eq!(check(&text, &text), "");
         prop_assert_eq!(check(&other, &other), "");
