@@ -96,10 +96,20 @@ impl CycleNote {
         *count = count
             .saturating_add(lines)
             .saturating_add(before.unwrap_or(0));
+        // The keys begin with the author time, so the first ones are the oldest.
         while self.lines.len() > MAX_COUNTED_COMMITS {
             self.lines.pop_first();
         }
     }
+}
+
+/// Whether the cycles of a ticket were recorded at this commit, or there is none.
+pub(crate) fn is_recorded_at(
+    state: &dyn Snapshot,
+    ticket: NodeId,
+    head: Option<&str>,
+) -> Result<bool, Failure> {
+    Ok(head.is_none() || CycleNote::load(state, ticket)?.head.as_deref() == head)
 }
 
 /// Loads the cycles of a ticket's scenarios; `lines` were uncommitted before the newest commit.
@@ -120,6 +130,7 @@ pub(crate) fn load_cycles(
         by_scenario: recorded,
         ..TicketCycles::default()
     };
+    // Without scenarios there is nothing to fold, and no reason to start git.
     let Some(head) = head_commit(ctx).filter(|_| !scenarios.is_empty()) else {
         return Ok(as_recorded(recorded));
     };
@@ -136,6 +147,8 @@ pub(crate) fn load_cycles(
         return Ok(as_recorded(recorded));
     };
     note.count_lines(&history, lines);
+    // A decision since the records was made somewhere after that HEAD; it is placed at the earliest
+    // point, so that later commits count after it.
     let made = HistoryMark {
         head: note.head.take().or_else(|| base.head.clone()),
         at: ctx.clock.now(),
@@ -155,6 +168,8 @@ pub(crate) fn load_cycles(
     let by_scenario = scenarios.iter().map(|scenario| scenario.id).zip(cycles);
     Ok(TicketCycles {
         by_scenario: by_scenario
+            // An empty cycle is kept where one was recorded: it says that the commits are gone from
+            // this history.
             .filter(|(id, tdd)| *tdd != Tdd::default() || recorded.contains_key(id))
             .collect(),
         recorded,

@@ -32,6 +32,7 @@ pub(crate) fn plan_ticket_file(
         ("status", "ready".to_owned()),
     ];
     keys.extend(parent.map(|parent| ("parent", quote(&parent.alias))));
+    // A line break in a value would end it, and the rest of the text would become keys of its own.
     let one_line = |text: &String| quote(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     keys.extend(
         request

@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use domain::duplicate_ids::id_of_alias;
 use domain::policy::IdScheme;
 use domain::ports::Snapshot;
-use domain::profile::Level;
+use domain::profile::{FilePattern, Level};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -40,41 +40,106 @@ pub(crate) fn list_taken_ids(
         .map(|node| id_of_alias(&node.alias).to_owned())
         .collect();
     let known: HashSet<String> = taken.iter().cloned().collect();
-    let listed = list_folder_ids(ctx, level);
+    let listed = list_folder_ids(ctx, level, WantedIds::All);
     taken.extend(listed.into_iter().filter(|id| !known.contains(id)));
     Ok(taken)
 }
 
-/// Returns the ids of the folders of tickets: here, in the archive, on other branches and in other
-/// working trees. A folder without its file counts too: a ticket with its id would be written into it.
-pub(crate) fn list_folder_ids(ctx: &Context<'_>, level: &Level) -> Vec<String> {
+/// Which of the ids in use a caller has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WantedIds<'w> {
+    /// The one with the highest number, among others.
+    Highest,
+    /// Those that begin with the id of a parent.
+    Below(&'w str),
+    Exactly(&'w str),
+    All,
+}
+
+impl WantedIds<'_> {
+    /// Returns those that a proposal by [`choose_root_id`] depends on.
+    pub(crate) fn of_scheme(scheme: IdScheme) -> Self {
+        match scheme {
+            IdScheme::Number => Self::Highest,
+            IdScheme::Random => Self::All,
+        }
+    }
+}
+
+/// Returns the wanted ids of the folders of tickets: here, in the archive, on other branches and in
+/// other working trees. A folder without its file counts too: a ticket with its id would be written
+/// into it.
+pub(crate) fn list_folder_ids(
+    ctx: &Context<'_>,
+    level: &Level,
+    wanted: WantedIds<'_>,
+) -> Vec<String> {
     let Some(pattern) = &level.file else {
         return Vec::new();
     };
     let folder = pattern.listing_folder("");
-    let mut names = list_names_everywhere(ctx, &folder);
-    // Listing it in all branches costs as much again, and most projects have none.
-    if names.iter().any(|name| name == ARCHIVE_FOLDER) {
-        names.extend(list_names_everywhere(
-            ctx,
-            &format!("{folder}/{ARCHIVE_FOLDER}"),
-        ));
-    }
-    let read = |name: &String| {
-        let alias = pattern.alias_in(name)?;
-        let read = level.alias.parse_exact_alias(alias, &level.numbers)?;
-        Some(read.alias)
+    let mut ids = CollectedIds {
+        level,
+        pattern,
+        wanted,
+        highest: None,
+        has_archive: false,
+        found: Vec::new(),
     };
+    visit_names_everywhere(ctx, &folder, &mut |name| ids.add_entry(name));
+    // Listing it in all branches costs as much again, and most projects have none.
+    if ids.has_archive {
+        let archive = format!("{folder}/{ARCHIVE_FOLDER}");
+        visit_names_everywhere(ctx, &archive, &mut |name| ids.add_entry(name));
+    }
     // Some are there twice, which harms nobody who asks for the highest or for one of them.
-    names.iter().filter_map(read).collect()
+    ids.found
 }
 
-fn list_names_everywhere(ctx: &Context<'_>, folder: &str) -> Vec<String> {
-    let entries = ctx.files.list_folder(folder).into_iter();
-    let mut names: Vec<String> = entries.map(|entry| entry.name).collect();
+/// The wanted ids among the names of folders.
+struct CollectedIds<'c> {
+    level: &'c Level,
+    pattern: &'c FilePattern,
+    wanted: WantedIds<'c>,
+    highest: Option<u32>,
+    has_archive: bool,
+    found: Vec<String>,
+}
+
+impl CollectedIds<'_> {
+    fn add_entry(&mut self, name: &str) {
+        self.has_archive |= name == ARCHIVE_FOLDER;
+        let Some(alias) = self.pattern.alias_in(name) else {
+            return;
+        };
+        // Before the id is parsed, which takes a microsecond: there may be ten thousand.
+        let number = leading_number(alias);
+        let is_wanted = match self.wanted {
+            WantedIds::Highest => number > self.highest,
+            WantedIds::Below(parent) => alias.starts_with(parent),
+            WantedIds::Exactly(id) => alias == id,
+            WantedIds::All => true,
+        };
+        let level = self.level;
+        if is_wanted && let Some(read) = level.alias.parse_exact_alias(alias, &level.numbers) {
+            self.highest = self.highest.max(number);
+            self.found.push(read.alias);
+        }
+    }
+}
+
+/// Returns the number that an id begins with.
+fn leading_number(id: &str) -> Option<u32> {
+    let digits = id.bytes().take_while(u8::is_ascii_digit).count();
+    id.get(..digits)?.parse().ok()
+}
+
+fn visit_names_everywhere(ctx: &Context<'_>, folder: &str, each: &mut dyn FnMut(&str)) {
+    ctx.files.visit_names(folder, each);
     // Without git, or if it fails, the id is free here; a later merge reports what it is not.
-    names.extend(ctx.git.list_names_elsewhere(folder).unwrap_or_default());
-    names
+    for name in ctx.git.list_names_elsewhere(folder).unwrap_or_default() {
+        each(&name);
+    }
 }
 
 /// Whether a recorded node of the level has this id. Its file may be gone.
@@ -116,11 +181,8 @@ fn random_id(taken: &[String], mut draw: impl FnMut() -> u64) -> String {
 
 /// Returns the next number: `018` after `017b`.
 fn next_root_id(taken: &[String]) -> String {
-    let number = |alias: &String| {
-        let digits: String = alias.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse::<u32>().ok()
-    };
-    let next = taken.iter().filter_map(number).max().unwrap_or(0) + 1;
+    let numbers = taken.iter().filter_map(|id| leading_number(id));
+    let next = numbers.max().unwrap_or(0) + 1;
     format!("{next:03}")
 }
 
@@ -160,7 +222,64 @@ fn letter_suffix(mut index: usize) -> String {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{next_child_id, next_root_id, random_id};
+    use super::{CollectedIds, WantedIds, next_child_id, next_root_id, random_id};
+
+    /// What an id depends on is found without parsing every name.
+    #[test]
+    fn the_wanted_ids_lead_to_the_same_proposals_as_all() {
+        let profile = domain::profile::built_in_profile("tickets").unwrap();
+        let level = &profile.levels[0];
+        let collect = |names: &[String], wanted: WantedIds<'_>| {
+            let mut ids = CollectedIds {
+                level,
+                pattern: level.file.as_ref().unwrap(),
+                wanted,
+                highest: None,
+                has_archive: false,
+                found: Vec::new(),
+            };
+            names.iter().for_each(|name| ids.add_entry(name));
+            ids.found
+        };
+        let mut seed = 5u64;
+        let mut draw = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        for round in 0..200 {
+            let names: Vec<String> = (0..draw(40))
+                .map(|_| match draw(8) {
+                    0 => format!("notes-{}", draw(9)),
+                    1 => format!("{}", draw(2_000)),
+                    2 => format!("{:03}A-wrong", draw(40)),
+                    3 => format!(
+                        "{:03}{}-child",
+                        draw(9),
+                        ["a", "b", "a1", "aa"][draw(4) as usize]
+                    ),
+                    _ => format!("{:03}-slug-{}", draw(60), draw(9)),
+                })
+                .collect();
+            let all = collect(&names, WantedIds::All);
+            assert_eq!(
+                next_root_id(&collect(&names, WantedIds::Highest)),
+                next_root_id(&all),
+                "round {round}: {names:?}"
+            );
+            for parent in ["001", "003", "003a", "005b"] {
+                assert_eq!(
+                    next_child_id(parent, &collect(&names, WantedIds::Below(parent))),
+                    next_child_id(parent, &all),
+                    "round {round}: {names:?}"
+                );
+                assert_eq!(
+                    collect(&names, WantedIds::Exactly(parent)).is_empty(),
+                    !all.contains(&parent.to_owned()),
+                    "round {round}: {names:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn random_ids_are_short_unlike_numbers_and_not_taken() {

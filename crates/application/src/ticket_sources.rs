@@ -40,6 +40,8 @@ pub fn create_from_branch(ctx: &Context<'_>) -> Result<BranchTicket, Failure> {
             .with_step(own_title));
     };
     let (state, tree) = observe_plans(ctx)?;
+    // By title, because a branch does not know the id: a second agent on the same branch must not
+    // create a second ticket.
     let same = tree.nodes().find(|node| {
         let title = node.description.title.as_deref().unwrap_or_default();
         has_work_phases(ctx, node)
@@ -89,6 +91,7 @@ pub fn accept_offered_ticket(ctx: &Context<'_>) -> Result<TicketView, Failure> {
         Failure::invalid("a ticket needs a title: no prompt of this session offered one")
             .with_step("tl ticket new \"what is wanted\"")
     })?;
+    // Before the offer is used up: if it fails, the person can type the word again.
     let ticket = create_ticket(ctx, &NewTicket::with_title(&title))?;
     let mut tx = ctx.store.begin_write()?;
     let mut session = load_session_state(&*tx, &ctx.session)?;

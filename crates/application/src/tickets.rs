@@ -18,21 +18,24 @@ use domain::work::work_level::{Assessment, WorkLevel};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::completion::{consume_override, follow_progress, refuse_incomplete};
+use crate::completion::{completion_scopes, consume_override, follow_progress, refuse_incomplete};
 use crate::context::Context;
 use crate::coordination::reserve_id;
+use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::{
-    observe_then_read, record_named_plans, with_new_files, with_observed_node_files,
-    with_recorded_node_files,
+    observe_then_read, record_named_plans, with_new_files, with_observed_files_of,
+    with_observed_node_files, with_recorded_node_files,
 };
 use crate::phase_moves::refuse_skipped_phase;
 use crate::scan::{NamedPlans, NewPlanFile, ScanScope};
 use crate::session_position::{has_work_phases, load_ticket};
 use crate::ticket_file::plan_ticket_file;
-use crate::ticket_ids::{choose_root_id, is_id_recorded, list_folder_ids, next_child_id};
+use crate::ticket_ids::{
+    WantedIds, choose_root_id, is_id_recorded, list_folder_ids, next_child_id,
+};
 use crate::work_guides::announce_phase;
 
 /// Request of [`new_ticket`].
@@ -120,6 +123,12 @@ pub(crate) fn find_ticket_level<'p>(
     })
 }
 
+/// Whether the plans of a level are tickets.
+#[must_use]
+pub fn is_ticket_level(ctx: &Context<'_>, level: &str) -> bool {
+    find_ticket_level(ctx).is_ok_and(|(_, ticket, _)| ticket.name == level)
+}
+
 /// Creates a ticket with its folder and file.
 ///
 /// # Errors
@@ -128,7 +137,8 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
     // Before the transaction: input errors need no lock, and no scan of the project.
     let (profile, level, _) = find_ticket_level(ctx)?;
     if request.title.trim().is_empty() {
-        return Err(Failure::invalid("a ticket needs a title"));
+        return Err(Failure::invalid("a ticket needs a title")
+            .with_step("tl ticket new \"what is wanted\""));
     }
     check_triage(request)?;
     // Identifies the request: repeated after a kill, it would otherwise create a second ticket with
@@ -241,17 +251,16 @@ fn allocate_id(
     parent: Option<&Node>,
 ) -> Result<String, Failure> {
     let level = scope.level;
-    let mut taken = list_folder_ids(ctx, level);
     let Some(id) = &request.id else {
-        // A child's id continues its parent's, so that a plain file listing shows the tree.
-        return match parent {
-            Some(parent) => scope.reserve_next(ctx, tx, &mut taken, |taken| {
-                next_child_id(id_of_alias(&parent.alias), taken)
-            }),
-            None => scope.reserve_next(ctx, tx, &mut taken, |taken| {
-                choose_root_id(ctx.policy.ids, taken)
-            }),
+        let Some(parent) = parent else {
+            let scheme = ctx.policy.ids;
+            let mut taken = list_folder_ids(ctx, level, WantedIds::of_scheme(scheme));
+            return scope.reserve_next(ctx, tx, &mut taken, |taken| choose_root_id(scheme, taken));
         };
+        // A child's id continues its parent's, so that a plain file listing shows the tree.
+        let parent = id_of_alias(&parent.alias);
+        let mut taken = list_folder_ids(ctx, level, WantedIds::Below(parent));
+        return scope.reserve_next(ctx, tx, &mut taken, |taken| next_child_id(parent, taken));
     };
     // Exactly as the pattern formats it, because the id becomes part of the folder's name, and a
     // scan recognises only that form.
@@ -261,7 +270,8 @@ fn allocate_id(
             "`{id}` is not a ticket id; expected one such as 017a"
         ))
     })?;
-    if taken.contains(&id) || is_id_recorded(tx, level, &id)? {
+    let is_taken = !list_folder_ids(ctx, level, WantedIds::Exactly(&id)).is_empty();
+    if is_taken || is_id_recorded(tx, level, &id)? {
         return Err(Failure::conflict(format!(
             "there is a ticket `{id}` already"
         )));
@@ -293,7 +303,8 @@ pub fn split_ticket(
     with_recorded_node_files(ctx, node, Some(asked), |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
-        let mut taken = list_folder_ids(ctx, level);
+        let parent_id = id_of_alias(&parent.alias);
+        let mut taken = list_folder_ids(ctx, level, WantedIds::Below(parent_id));
         let mut named = NamedPlans {
             changed: vec![id],
             ..NamedPlans::default()
@@ -308,7 +319,7 @@ pub fn split_ticket(
             // The files exist only as planned writes, so that the scan for taken ids does not see
             // them; a reserved id is added to `taken`.
             let id = scope.reserve_next(ctx, &*tx, &mut taken, |taken| {
-                next_child_id(id_of_alias(&parent.alias), taken)
+                next_child_id(parent_id, taken)
             })?;
             let child = NewTicket::with_title(&title);
             let path = plan_ticket_file(ctx, planned, &id, &title, Some(&parent), &child)?;
@@ -388,12 +399,14 @@ pub fn set_phase(
                 .with_step(format!("phases: {}", names.join(", "))),
         );
     }
-    with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
+    // The last phase means done, so the same rule applies as for `tl progress complete`.
+    let is_last = names.last() == Some(&phase);
+    let set = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, id, rest: &[String]| {
         reject_extra_words(rest)?;
         let node = require_ticket(ctx, load_node(&*tx, id)?)?;
+        // Before the rule for done: a skipped phase is the reason that has to be settled first.
         refuse_skipped_phase(ctx, tx, &node, phase, reason)?;
-        // The last phase means done, so the same rule applies as for `tl progress complete`.
-        if names.last() == Some(&phase) {
+        if is_last {
             refuse_incomplete(ctx, &*tx, &node)?;
         }
         let file = node.path.clone().unwrap_or_default();
@@ -413,9 +426,15 @@ pub fn set_phase(
         let operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
         let mut view = load_ticket_view(ctx, &*tx, &node.alias, operation)?;
         let ticket = load_ticket(ctx, &*tx, load_node(&*tx, id)?, None)?;
+        // After the phase is recorded, so that the guide is that of the new one; it counts as given
+        // with this answer.
         view.guide = announce_phase(ctx, tx, &ticket)?;
         Ok(view)
-    })
+    };
+    match is_last {
+        true => with_observed_files_of(ctx, node, completion_scopes, set),
+        false => with_observed_node_files(ctx, node, None, set),
+    }
 }
 
 /// Sets the size of a ticket, or with `None` estimates it again. A size set by a person or agent
@@ -542,8 +561,8 @@ fn build_scenarios_view(
             .ticket
             .ok_or_else(|| {
                 Failure::not_found("this session works on no ticket")
-                    .with_step("tl ticket scenario list 017a")
-                    .with_step("tl focus enter 017a")
+                    .with_step("tl next   # what is ready")
+                    .with_step("tl ticket list   # each with its id: tl focus enter ID")
             })?,
         words => {
             let (id, rest) = find_node(ctx, state, words)?;
@@ -587,7 +606,7 @@ fn build_scenarios_view(
 /// # Errors
 /// When there is no such scenario or it is not proved.
 pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosView, Failure> {
-    crate::observe::with_observed(ctx, ScanScope::Everything, |tx| {
+    crate::observe::with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         // Commits that no hook saw belong to the scenario before it is completed.
         crate::follow_commits::follow_commits(ctx, tx, 0)?;
         let place = crate::session_position::load_position(ctx, &*tx)?;
@@ -614,7 +633,7 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
                 after,
             }];
             follow_progress(ctx, &*tx, &mut operation.facts)?;
-            tx.record_operation(operation)?;
+            record_with_decisions(ctx, planned, tx, operation)?;
         }
         let parent = node.parent.map(|id| load_node(&*tx, id)).transpose()?;
         let alias = parent.map(|node| node.alias).unwrap_or_default();
@@ -652,7 +671,7 @@ fn find_scenario(
 }
 
 /// Returns the node if it is a ticket.
-fn require_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
+pub(crate) fn require_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
     if has_work_phases(ctx, &node) {
         return Ok(node);
     }
@@ -668,7 +687,7 @@ fn collapse_whitespace(text: &str) -> String {
 }
 
 /// Reads a ticket's file.
-fn read_ticket_file(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
+pub(crate) fn read_ticket_file(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
     match ctx.files.read_file(file, ctx.policy.max_plan_bytes) {
         FileReadResult::Text { text, .. } => Ok(text),
         FileReadResult::Missing => Err(Failure::not_found(format!("`{file}` is gone"))),
@@ -679,7 +698,7 @@ fn read_ticket_file(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
 }
 
 /// Loads a ticket as recorded.
-fn load_ticket_view(
+pub(crate) fn load_ticket_view(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     alias: &str,

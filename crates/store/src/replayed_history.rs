@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::engine::ChainedOperation;
+use crate::long_journal_line::LongOperation;
 use crate::memory::MemoryState;
 use crate::tables::touched_index::TouchedNodes;
 
@@ -58,7 +59,8 @@ impl ReplayedHistory {
                 .iter()
                 .map(|(hash, text)| (*hash, text.len() as u64));
             let sizes: Vec<(VersionHash, u64)> = sizes.collect();
-            let operation = serde_json::from_str(&entry.body).map_err(|error| error.to_string())?;
+            let operation =
+                UnparsedOperation::parse(&entry.body).map_err(|error| error.to_string())?;
             replayed
                 .replay_operation(operation, &sizes, (entry.prev, entry.hash))
                 .map_err(|fault| match fault {
@@ -87,18 +89,21 @@ impl ReplayedHistory {
         (prev, hash): (Digest32, Digest32),
     ) -> Result<(), ReplayFault> {
         self.state.note_text_sizes(text_sizes);
-        let (id, at) = (operation.id, operation.at);
-        let mut touched = Vec::new();
-        for fact in &operation.facts {
-            let fact: Fact = serde_json::from_str(fact.get())
-                .map_err(|error| ReplayFault::Unreadable(error.to_string()))?;
-            touched.extend(fact.changed_nodes());
-            self.state
-                .replay_fact(id, at, &fact)
-                .map_err(|FactMismatch(what)| ReplayFault::Mismatch { id, what })?;
+        let (id, at) = (operation.head.id, operation.head.at);
+        let (mut touched, mut mismatch) = (Vec::new(), None);
+        operation
+            .visit_facts(&mut |fact| {
+                touched.extend(fact.changed_nodes());
+                let replayed = self.state.replay_fact(id, at, &fact);
+                mismatch = replayed.err().map(|FactMismatch(what)| what);
+                mismatch.is_none()
+            })
+            .map_err(|error| ReplayFault::Unreadable(error.to_string()))?;
+        if let Some(what) = mismatch {
+            return Err(ReplayFault::Mismatch { id, what });
         }
         self.operations.push(ReplayedOperation {
-            head: operation.into_head(),
+            head: operation.head,
             touched: TouchedNodes::from_ids(touched),
             prev,
             hash,
@@ -108,8 +113,19 @@ impl ReplayedHistory {
 }
 
 /// An operation whose facts are not parsed yet.
-#[derive(Deserialize)]
 pub(crate) struct UnparsedOperation<'b> {
+    head: OperationHead,
+    facts: UnparsedFacts<'b>,
+}
+
+enum UnparsedFacts<'b> {
+    Listed(Vec<&'b RawValue>),
+    InFile(&'b LongOperation),
+}
+
+/// An operation with its facts as text.
+#[derive(Deserialize)]
+struct ListedOperation<'b> {
     id: OperationId,
     at: Timestamp,
     by: Principal,
@@ -120,27 +136,53 @@ pub(crate) struct UnparsedOperation<'b> {
     facts: Vec<&'b RawValue>,
 }
 
-impl UnparsedOperation<'_> {
+impl<'b> UnparsedOperation<'b> {
+    /// Parses an operation that is in memory.
+    pub(crate) fn parse(body: &'b str) -> Result<Self, serde_json::Error> {
+        let operation: ListedOperation<'b> = serde_json::from_str(body)?;
+        Ok(Self {
+            head: OperationHead {
+                id: operation.id,
+                at: operation.at,
+                by: operation.by,
+                channel: operation.channel,
+                verb: operation.verb,
+                summary: operation.summary,
+                facts: operation.facts.len(),
+            },
+            facts: UnparsedFacts::Listed(operation.facts),
+        })
+    }
+
+    /// Reads the head of an operation that stays in its file.
+    pub(crate) fn read_head_of(operation: &'b LongOperation) -> Result<Self, serde_json::Error> {
+        Ok(Self {
+            head: operation.read_head()?,
+            facts: UnparsedFacts::InFile(operation),
+        })
+    }
+
     pub(crate) fn operation_id(&self) -> OperationId {
-        self.id
+        self.head.id
     }
 
     /// Parses the facts and drops them.
     pub(crate) fn check_facts(&self) -> Result<(), serde_json::Error> {
-        self.facts
-            .iter()
-            .try_for_each(|fact| serde_json::from_str::<Fact>(fact.get()).map(drop))
+        self.visit_facts(&mut |_| true)
     }
 
-    fn into_head(self) -> OperationHead {
-        OperationHead {
-            id: self.id,
-            at: self.at,
-            by: self.by,
-            channel: self.channel,
-            verb: self.verb,
-            summary: self.summary,
-            facts: self.facts.len(),
+    /// Parses the facts one at a time, until `each` returns `false`.
+    fn visit_facts(&self, each: &mut dyn FnMut(Fact) -> bool) -> Result<(), serde_json::Error> {
+        match &self.facts {
+            UnparsedFacts::InFile(operation) => operation.visit_facts(each),
+            UnparsedFacts::Listed(facts) => {
+                for fact in facts {
+                    if !each(serde_json::from_str(fact.get())?) {
+                        break;
+                    }
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -6,8 +6,7 @@ use domain::generation::prompts::{
     JUDGE_SYSTEM_PROMPT, WRITER_SYSTEM_PROMPT, WRITER_TEMPLATE, WRITER_TEMPLATE_PATH,
 };
 use domain::generation::steps::{self, JudgeReview, WriterAnswer};
-use domain::generation::update::CommittedScene;
-use domain::generation::{Generation, GenerationStatus, GenerationStep, verdict};
+use domain::generation::{Generation, GenerationStatus, GenerationStep};
 use domain::ids::VersionHash;
 use domain::node::Progress;
 use domain::operation::Verb;
@@ -15,8 +14,7 @@ use domain::ports::{FileReadResult, FileStatResult, Transaction};
 use domain::prose::ProseBasis;
 use domain::record::{self, ChangeRecords};
 use domain::review::Review;
-use domain::search;
-use domain::tick::{ModelSpending, TickState, offline};
+use domain::tick::{ModelSpending, offline};
 use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +27,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
-use crate::memory::scene_readings::{ReadScene, apply_reading};
+use crate::memory::scene_readings::{JudgedText, SceneChange, apply_changes};
 use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
 use crate::tick::spending::spending_facts;
@@ -107,6 +105,8 @@ pub fn next_step_within(
             generation: Box::new(GenerationView::from_generation(ctx, &tree, generation)),
         });
     }
+    // An interrupted process may have recorded the last answer and not the scene: the next call
+    // commits what was paid for (P19).
     if generation.step == GenerationStep::Commit {
         drop(state);
         let generation = Box::new(commit_scene(ctx, &tree, &generation)?);
@@ -120,11 +120,12 @@ pub fn next_step_within(
     let judges = generation.step == GenerationStep::Judge;
     // About three tokens per word leave room for other languages than English. A verdict needs as much for
     // a short scene as for a long one; prose that was to have 120 words does not.
-    let room = u32::try_from(ctx.policy.generation.scene_words.saturating_mul(3))
+    let words = gathered.wanted_words(ctx, &generation);
+    let room = u32::try_from(words.saturating_mul(3))
         .unwrap_or(u32::MAX)
         .max(if judges { 2_000 } else { 500 });
     let prompt = gathered
-        .prompt_material(ctx, context_tokens)
+        .prompt_material(ctx, words, context_tokens)
         .render_prompt(&generation, &template);
     Ok(NextGenerationStep::Ask(Box::new(StepAsk {
         scene: generation.scene.clone(),
@@ -138,7 +139,7 @@ pub fn next_step_within(
         .to_owned(),
         prompt: prompt.text,
         sections: prompt.sections,
-        schema: judges.then(|| verdict::verdict_schema(&gathered.memory)),
+        schema: prompt.schema,
         max_output_tokens: room,
     })))
 }
@@ -151,8 +152,13 @@ pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Fail
     let (state, tree) = observe_submitted_plans(ctx)?;
     let node = find_scene(ctx, &*state, &tree, words)?;
     let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;
+    if generation.words.is_some() || generation.collects_variants() {
+        let what = "without a model there are only placeholders: nothing to revise or choose from";
+        return Err(Failure::refused(what).with_step("tl story model check"));
+    }
     let gathered = SceneMaterial::gather(ctx, &*state, &tree, node)?;
-    let material = gathered.prompt_material(ctx, None);
+    let words = gathered.wanted_words(ctx, &generation);
+    let material = gathered.prompt_material(ctx, words, None);
     Ok(match generation.step {
         GenerationStep::Judge => material.offline_verdict(),
         _ => Value::String(material.offline_draft()),
@@ -181,7 +187,11 @@ pub fn submit_step(
     let gathered = SceneMaterial::gather(ctx, &*tx, &tree, node)?;
     let mut after = before.clone();
     after.writer.clone_from(&answer.writer);
-    let expected = gathered.expected_prose(ctx, answer.writer == offline::PLANNER_NAME);
+    // A placeholder without a model has other floors: it is never long enough for a scene.
+    let expected = match answer.writer == offline::PLANNER_NAME {
+        true => gathered.expected_placeholder(),
+        false => gathered.expected_prose(gathered.wanted_words(ctx, &before)),
+    };
     let known = record::read_record::<Review>(&*tx, &before.scene)?;
     let mut review =
         JudgeReview::open_review(known.clone(), &before, ctx.policy.generation.revisions);
@@ -202,8 +212,10 @@ pub fn submit_step(
             steps::apply_answer(&mut after, &given, &expected, judging)
         }
     };
-    // The review changes only with a usable answer; a failed call must not cost an iteration.
+    // The review changes only with a usable answer; a failed call must not cost an iteration. Of variants
+    // only the chosen one is reviewed.
     let is_concluded = taken.is_ok()
+        && !before.collects_variants()
         && (before.step == GenerationStep::Judge || after.step == GenerationStep::Commit);
     let reviewed = is_concluded
         .then(|| record::record_changed_fact(&before.scene, known.as_ref(), Some(&review)))
@@ -248,13 +260,16 @@ fn request_nonce(generation: &Generation) -> String {
         failures,
         started,
         blueprint,
+        variants,
+        chosen,
         ..
     } = generation;
     // Any change since the request (a revision, a retry, another blueprint) gives another nonce, so
     // a stale answer cannot be applied to a later step.
     let text = format!(
-        "{node}/{}/{conclusions}/{revisions}/{failures}/{started}/{blueprint:?}",
-        step.as_str()
+        "{node}/{}/{conclusions}/{revisions}/{failures}/{started}/{blueprint:?}/{}/{chosen:?}",
+        step.as_str(),
+        variants.len()
     );
     VersionHash::of_bytes(text.as_bytes())
         .to_string()
@@ -286,6 +301,7 @@ fn record_generation(
         Some(after),
     );
     operation.facts.extend(more);
+    // Every draft is kept as a text, so that a revision that made the scene worse can be compared.
     operation.texts.push(after.draft.clone());
     planned.record_operation(tx, operation)?;
     Ok(())
@@ -316,35 +332,17 @@ fn commit_scene(
     planned.put_file(&path, Some(&text))?;
     let mut memory_files = memory_files::import_edits_within(ctx, &mut *tx)?;
     let mut memory = memory_files::load_memory(&*tx)?;
-    let tick = record::read_record::<TickState>(&*tx, TickState::KEY)?
-        .unwrap_or_default()
-        .current_tick;
-    let title = node
-        .description
-        .title
-        .clone()
-        .unwrap_or_else(|| before.scene.clone());
-    let blueprint = node
-        .content
-        .version_hash()
-        .map(|version| tx.load_text(version))
-        .transpose()?
-        .flatten()
-        .unwrap_or_default();
-    let kept = CommittedScene {
-        path: &before.scene,
-        title: &title,
-        blueprint: &blueprint,
-        tick,
-        words: search::split_words(&before.draft).len(),
-    };
-    let claims = before.verdict.clone().unwrap_or_default();
-    let read = ReadScene {
+    let change = SceneChange {
         node: node.id,
-        version: VersionHash::of_bytes(text.as_bytes()),
-        claims,
+        text: Some(text.clone()),
+        // A text that no judge read, because its revision was not kept, is still read as before.
+        judged: (before.verdict.is_some() || before.is_accepted).then(|| JudgedText {
+            claims: before.verdict.clone().unwrap_or_default(),
+            reader: before.writer.clone(),
+            is_accepted: before.is_accepted,
+        }),
     };
-    let readings = apply_reading(&*tx, tree, &mut memory, read, kept)?;
+    let readings = apply_changes(ctx, &*tx, tree, &mut memory, vec![change])?;
     let mut after = Generation {
         status: GenerationStatus::Complete,
         ..before.clone()
@@ -380,6 +378,7 @@ fn commit_scene(
 fn back_up_prose(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
     let FileReadResult::Text { text: known, .. } = ctx.files.read_file(path, 16 * 1024 * 1024)
     else {
+        // Unreadable is not missing: replaced without a backup, a person's file would be lost.
         return match ctx.files.stat_file(path) {
             FileStatResult::Missing => Ok(()),
             _ => Err(

@@ -3,16 +3,22 @@
 
 use std::collections::BTreeSet;
 
+use domain::generation::Generation;
 use domain::generation::checks::SceneExpectations;
+use domain::generation::guidance::AuthorGuidance;
 use domain::generation::prompts::WritingMaterial;
 use domain::memory::StoryMemory;
 use domain::node::Node;
 use domain::ports::Snapshot;
+use domain::prose::find_word_target;
+use domain::text::clean_line;
 use domain::tick::{TickRecord, TickState, TickStatus};
 use domain::tree::Tree;
 
+use crate::comment::{CommentView, open_prose_comments};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::generation::author_guidance::gather_guidance;
 use crate::locate::find_node;
 use crate::memory::memory_files;
 use crate::tick::story_state::{novel_name, prose_path, read_prose};
@@ -23,22 +29,28 @@ const FULL_PREVIOUS_SCENES: usize = 2;
 /// Maximum number of ticks whose decisions are in a writer's prompt.
 const MAX_SCENE_TICKS: usize = 4;
 
+/// Number of past ticks among which those of a scene are searched.
+pub(super) const MAX_SEARCHED_TICKS: usize = 16;
+
 /// The gathered material of a scene.
-pub(super) struct SceneMaterial {
-    pub(super) novel: String,
-    pub(super) scene: String,
-    pub(super) blueprint: String,
+pub(crate) struct SceneMaterial {
+    pub(crate) novel: String,
+    pub(crate) scene: String,
+    pub(crate) blueprint: String,
     parent: String,
-    pub(super) memory: StoryMemory,
+    pub(crate) memory: StoryMemory,
     ticks: Vec<TickRecord>,
     before: Vec<String>,
     characters: Vec<String>,
     /// Memory ids of the scenes before this one.
     earlier: BTreeSet<String>,
+    guidance: AuthorGuidance,
+    /// Open comments on the text in the book, each with the words it is about.
+    comments: Vec<String>,
 }
 
 impl SceneMaterial {
-    pub(super) fn gather(
+    pub(crate) fn gather(
         ctx: &Context<'_>,
         state: &dyn Snapshot,
         tree: &Tree,
@@ -99,12 +111,17 @@ impl SceneMaterial {
                 .filter(is_before)
                 .map(|scene| scene.id.clone())
                 .collect(),
+            guidance: gather_guidance(ctx, state, tree, (node, &blueprint), &memory)?,
             ticks: ticks_of_scene(
                 state,
                 &memory,
                 &tree.alias_path(node),
                 tick_state.current_tick,
             )?,
+            comments: open_prose_comments(ctx, state, node.id)?
+                .iter()
+                .map(render_comment)
+                .collect(),
             memory,
             // The nearest scenes carry the voice and the open threads; older ones are in the
             // memory, as facts.
@@ -113,9 +130,18 @@ impl SceneMaterial {
         })
     }
 
-    pub(super) fn prompt_material(
+    /// Returns the number of words to aim at: of the text that is revised, or else of the blueprint, or else of
+    /// the policy.
+    pub(crate) fn wanted_words(&self, ctx: &Context<'_>, generation: &Generation) -> usize {
+        let target = || find_word_target(&self.blueprint).and_then(|it| it.try_into().ok());
+        let wanted = generation.words.or_else(target);
+        wanted.unwrap_or(ctx.policy.generation.scene_words)
+    }
+
+    pub(crate) fn prompt_material(
         &self,
         ctx: &Context<'_>,
+        words: usize,
         context_tokens: Option<usize>,
     ) -> WritingMaterial<'_> {
         let tokens = ctx.policy.generation.context_tokens;
@@ -127,32 +153,47 @@ impl SceneMaterial {
             memory: &self.memory,
             ticks: &self.ticks,
             before: &self.before,
-            words: ctx.policy.generation.scene_words,
+            guidance: &self.guidance,
+            comments: &self.comments,
+            words,
             tokens: context_tokens.map_or(tokens, |smaller| smaller.min(tokens)),
         }
     }
 
-    /// Returns what the prose is checked against. Offline placeholders have no required length.
-    pub(super) fn expected_prose(&self, ctx: &Context<'_>, offline: bool) -> SceneExpectations<'_> {
+    /// Returns what the prose is checked against, with a target number of words.
+    pub(crate) fn expected_prose(&self, words: usize) -> SceneExpectations<'_> {
         SceneExpectations {
             blueprint: &self.blueprint,
             characters: &self.characters,
-            // Offline answers are placeholders of a few lines; the length check would reject every
-            // one of them.
-            words: if offline {
-                0
-            } else {
-                ctx.policy.generation.scene_words
-            },
-            before: self.before.last().map(String::as_str).filter(|_| !offline),
+            words,
+            before: self.before.last().map(String::as_str),
             memory: &self.memory,
             earlier: &self.earlier,
+            forbidden: &self.guidance.forbidden,
+        }
+    }
+
+    /// Returns what a placeholder is checked against. It has a few lines made of its blueprint's words, which
+    /// a required length or a comparison with the scene before would reject.
+    pub(crate) fn expected_placeholder(&self) -> SceneExpectations<'_> {
+        SceneExpectations {
+            before: None,
+            ..self.expected_prose(0)
         }
     }
 }
 
-/// Returns the ticks that prepared a scene, the newest last: those since the scene written before it, or
-/// else the last one.
+/// Renders a comment for the writer.
+fn render_comment(said: &CommentView) -> String {
+    let text = clean_line(&said.text);
+    match &said.quote {
+        Some(quote) => format!("on \"{}\": {text}", clean_line(quote)),
+        None => text,
+    }
+}
+
+/// Returns the ticks that prepared a scene, the newest last: those that were planned for it, or else those
+/// since the scene written before it, at least the last one.
 fn ticks_of_scene(
     state: &dyn Snapshot,
     memory: &StoryMemory,
@@ -170,21 +211,32 @@ fn ticks_of_scene(
         .map(|scene| scene.tick)
         .max()
         .unwrap_or(0);
-    let mut ticks = Vec::new();
-    for tick in (1..=until).rev().take(MAX_SCENE_TICKS) {
-        if tick <= since && !ticks.is_empty() {
-            break;
-        }
+    let mut done = Vec::new();
+    for tick in (1..=until).rev().take(MAX_SEARCHED_TICKS) {
         let record =
             domain::record::read_record::<TickRecord>(state, &TickRecord::record_key(tick))?;
-        ticks.extend(record.filter(|record| record.status == TickStatus::Done));
+        done.extend(record.filter(|record| record.status == TickStatus::Done));
     }
+    let is_planned_for = |record: &TickRecord| record.scene.as_deref() == Some(path);
+    let is_linked = done.iter().any(is_planned_for);
+    let is_recent = |at: usize, record: &TickRecord| at == 0 || record.tick > since;
+    let mut ticks: Vec<TickRecord> = done
+        .into_iter()
+        .enumerate()
+        .filter(|(at, record)| match is_linked {
+            true => is_planned_for(record),
+            // A tick that prepared another scene says nothing about this one.
+            false => record.scene.is_none() && is_recent(*at, record),
+        })
+        .map(|(_, record)| record)
+        .take(MAX_SCENE_TICKS)
+        .collect();
     ticks.reverse();
     Ok(ticks)
 }
 
 /// Returns the named node of a plan.
-pub(super) fn find_scene_or_parent<'t>(
+pub(crate) fn find_scene_or_parent<'t>(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &'t Tree,
@@ -196,7 +248,7 @@ pub(super) fn find_scene_or_parent<'t>(
 }
 
 /// Returns the named scene: a node of a level with prose.
-pub(super) fn find_scene<'t>(
+pub(crate) fn find_scene<'t>(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &'t Tree,

@@ -4,9 +4,11 @@
 //! Each step is an operation of its own, so that an interrupted generation resumes where it stopped
 //! and no paid answer is lost.
 
-mod material;
+pub(crate) mod material;
 
 pub mod advance;
+mod author_guidance;
 pub mod start_generation;
 pub mod story_progress;
+pub mod variants;
 pub mod view;

@@ -2,87 +2,180 @@
 
 use domain::approval::approval_next_step;
 use domain::fact::Fact;
-use domain::generation::{Generation, GenerationStatus, GenerationStep, review};
+use domain::generation::steps::JudgeReview;
+use domain::generation::variants::MAX_VARIANTS;
+use domain::generation::{
+    COMMENT_CHECK, FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding,
+    checks, review,
+};
+use domain::ids::CanonicalHash;
 use domain::node::{Node, Progress, Status};
 use domain::operation::Verb;
 use domain::ports::Snapshot;
 use domain::record::{self, ChangeRecords};
 use domain::review::Review;
+use domain::search::split_words;
 use domain::tree::Tree;
 
-use super::material::find_scene;
+use super::material::{SceneMaterial, find_scene};
 use super::view::{GenerationView, load_generation};
+use crate::comment::open_prose_comments;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::memory::prose_files::observe_prose;
 use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
-use crate::tick::story_state::prose_path;
+use crate::tick::story_state::{has_prose, prose_path, read_prose};
+
+/// How a scene is generated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GenerationRequest {
+    /// Number of drafts to choose from; 0 or 1 for a single one.
+    pub variants: u32,
+    /// Revise the text in the book by the open comments on it, instead of writing another one.
+    pub revises: bool,
+}
 
 /// Starts a generation. One that is complete, cancelled or based on another blueprint starts over;
 /// one that failed is retried at its step, and one under way is returned unchanged.
 ///
 /// # Errors
-/// When there is no such scene, its blueprint is not approved, or the state cannot be written.
-pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    change_generation(ctx, words, |_, tree, node, known| {
+/// When there is no such scene, its blueprint is not approved, another kind of generation is under way, there
+/// is nothing to revise, or the state cannot be written.
+pub fn start_generation(
+    ctx: &Context<'_>,
+    words: &[String],
+    request: GenerationRequest,
+) -> Result<GenerationView, Failure> {
+    if request.variants > MAX_VARIANTS {
+        let what = format!("at most {MAX_VARIANTS} variants are possible");
+        return Err(Failure::invalid(what));
+    }
+    change_generation(ctx, words, |state, tree, node, known| {
         let path = tree.alias_path(node);
-        // Writing costs money, so it starts only from a blueprint that was approved in its current
-        // text.
-        if node.status() != Status::Approved {
-            let what = format!(
-                "cannot write `{path}`: its blueprint is `{}`, expected `approved`",
-                node.status()
-            );
-            return Err(Failure::refused(what).with_step(approval_next_step(
-                &path,
-                ctx.policy.approval,
-                &ctx.actor,
-            )));
-        }
-        let blueprint = node
-            .content
-            .canonical_hash()
-            .ok_or_else(|| Failure::refused("there is no blueprint"))?;
-        match known {
-            // The caller asks for another attempt; repeating the old error would answer nothing.
-            Some(known)
-                if known.status == GenerationStatus::Failed && known.blueprint == blueprint =>
-            {
-                Ok((
-                    Generation {
-                        status: GenerationStatus::Running,
-                        error: None,
-                        ..known
-                    },
-                    None,
-                ))
-            }
+        let blueprint = require_blueprint(ctx, node, &path)?;
+        let open = known.filter(|known| known.is_open() && known.blueprint == blueprint);
+        if let Some(known) = open {
             // Idempotent while the blueprint is the same: restarting would throw away a paid draft.
-            Some(known) if known.is_open() && known.blueprint == blueprint => Ok((known, None)),
-            _ => Ok((
+            return Ok((continue_generation(known, request)?, None));
+        }
+        let begun = Generation::begin_writing(node.id, path, blueprint, ctx.clock.now());
+        match request.revises {
+            true => begin_revision(ctx, state, tree, node, begun),
+            false => Ok((
                 Generation {
-                    node: node.id,
-                    scene: path,
-                    status: GenerationStatus::Running,
-                    step: GenerationStep::Write,
-                    blueprint,
-                    writer: String::new(),
-                    draft: String::new(),
-                    conclusions: 0,
-                    revisions: 0,
-                    findings: Vec::new(),
-                    verdict: None,
-                    before_revision: None,
-                    verdict_before_revision: None,
-                    failures: 0,
-                    error: None,
-                    started: ctx.clock.now(),
-                    updated: ctx.clock.now(),
+                    variant_count: if request.variants > 1 {
+                        request.variants
+                    } else {
+                        0
+                    },
+                    ..begun
                 },
                 None,
             )),
         }
     })
+}
+
+/// Returns the blueprint of a scene. Writing costs money, so it starts only from one that was approved in its
+/// current text.
+pub(super) fn require_blueprint(
+    ctx: &Context<'_>,
+    node: &Node,
+    path: &str,
+) -> Result<CanonicalHash, Failure> {
+    if node.status() != Status::Approved {
+        let what = format!(
+            "cannot write `{path}`: its blueprint is `{}`, expected `approved`",
+            node.status()
+        );
+        let step = approval_next_step(path, ctx.policy.approval, &ctx.actor);
+        return Err(Failure::refused(what).with_step(step));
+    }
+    let blueprint = node.content.canonical_hash();
+    blueprint.ok_or_else(|| Failure::refused("there is no blueprint"))
+}
+
+/// Goes on with a generation that is under way, if it is of the requested kind.
+fn continue_generation(
+    known: Generation,
+    request: GenerationRequest,
+) -> Result<Generation, Failure> {
+    let is_unwritten = known.step == GenerationStep::Write && known.variants.is_empty();
+    let mut next = known.clone();
+    if request.variants > 1 && request.variants != known.variant_count {
+        if known.step == GenerationStep::Choose && request.variants > known.variant_count {
+            // More to choose from; those that exist stay.
+            next.step = GenerationStep::Write;
+            next.status = GenerationStatus::Running;
+        } else if !is_unwritten || request.revises {
+            return Err(other_generation_failure(&known));
+        }
+        next.variant_count = request.variants;
+    }
+    if request.revises && known.words.is_none() {
+        return Err(other_generation_failure(&known));
+    }
+    // The caller asks for another attempt; repeating the old error would answer nothing.
+    if known.status == GenerationStatus::Failed {
+        next.status = GenerationStatus::Running;
+        next.error = None;
+    }
+    Ok(next)
+}
+
+fn other_generation_failure(known: &Generation) -> Failure {
+    let scene = &known.scene;
+    let what = format!(
+        "a generation of `{scene}` is under way, at step {}",
+        known.step.as_str()
+    );
+    Failure::refused(what)
+        .with_step(format!("tl story generation resume {scene}"))
+        .with_step(format!("tl story generation cancel {scene}"))
+}
+
+/// Begins with the text in the book: what is wrong with it are the open comments, and what the rules find.
+fn begin_revision(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    node: &Node,
+    begun: Generation,
+) -> Result<(Generation, Option<Fact>), Failure> {
+    let path = &begun.scene;
+    let Some(text) = read_prose(ctx, tree, path) else {
+        return Err(Failure::refused(format!("`{path}` has no text to revise"))
+            .with_step(format!("tl story write {path}")));
+    };
+    let comments = open_prose_comments(ctx, state, node.id)?;
+    if comments.is_empty() {
+        let what = format!("there is no open comment on the prose of `{path}`");
+        let step = format!("tl comment {path} --prose --quote WORDS -m TEXT");
+        return Err(Failure::refused(what).with_step(step));
+    }
+    let words = split_words(&text).len();
+    let gathered = SceneMaterial::gather(ctx, state, tree, node)?;
+    let mut findings = checks::check_scene(&text, &gathered.expected_prose(words));
+    findings.extend(comments.into_iter().map(|said| SceneFinding {
+        check: COMMENT_CHECK.to_owned(),
+        severity: FindingSeverity::Should,
+        problem: said.text,
+        quote: said.quote,
+        against: None,
+    }));
+    // The review of the text in the book has used up its iterations.
+    let known = record::read_record::<Review>(state, path)?;
+    let review = JudgeReview::open_review(None, &begun, ctx.policy.generation.revisions);
+    let reviewed = record::record_changed_fact(path, known.as_ref(), Some(&review));
+    let generation = Generation {
+        step: GenerationStep::Revise,
+        draft: text.trim().to_owned(),
+        findings,
+        words: Some(words),
+        ..begun
+    };
+    Ok((generation, reviewed))
 }
 
 /// Resumes a generation where it stopped. A held one continues as it is: the person who resumes it
@@ -93,12 +186,19 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
 pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
     change_generation(ctx, words, |state, tree, node, known| {
         let known = known.ok_or_else(|| not_started_failure(&tree.alias_path(node)))?;
+        if known.step == GenerationStep::Choose {
+            let what = format!("the variants of `{}` wait for a choice", known.scene);
+            return Err(Failure::refused(what)
+                .with_step(format!("tl story generation variants {}", known.scene))
+                .with_step(format!("tl story generation choose {} 1", known.scene)));
+        }
         if !known.is_open() {
             let what = format!("`{}` is {}", known.scene, known.status.as_str());
             return Err(Failure::refused(what).with_step(format!("tl story write {}", known.scene)));
         }
         // Resuming a held scene is a decision about its findings, which the review has to record.
-        let decided = if known.status == GenerationStatus::Held {
+        let is_held = known.status == GenerationStatus::Held;
+        let decided = if is_held {
             accept_findings(ctx, state, &known)?
         } else {
             None
@@ -106,6 +206,7 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
         Ok((
             Generation {
                 status: GenerationStatus::Running,
+                is_accepted: known.is_accepted || is_held,
                 error: None,
                 ..known
             },
@@ -164,12 +265,13 @@ fn accept_findings(
     ))
 }
 
-fn not_started_failure(path: &str) -> Failure {
+pub(super) fn not_started_failure(path: &str) -> Failure {
     Failure::not_found(format!("generation of `{path}` was not started"))
         .with_step(format!("tl story write {path}"))
 }
 
-fn change_generation(
+/// Changes the generation of a scene as one operation.
+pub(super) fn change_generation(
     ctx: &Context<'_>,
     words: &[String],
     decide: impl FnOnce(
@@ -180,6 +282,8 @@ fn change_generation(
     ) -> Result<(Generation, Option<Fact>), Failure>,
 ) -> Result<GenerationView, Failure> {
     let (_, tree) = observe_submitted_plans(ctx)?;
+    // The writer goes on from the texts as they are, also where a person edited them.
+    observe_prose(ctx, &tree)?;
     let mut tx = ctx.store.begin_write()?;
     let node = find_scene(ctx, &*tx, &tree, words)?;
     // A missing record is a regular case here; each caller decides whether it is an error.
@@ -211,6 +315,11 @@ fn change_generation(
     Ok(GenerationView::from_generation(ctx, &tree, after))
 }
 
+/// Whether a scene that no model wrote is complete, or has prose that someone is working on.
+pub(super) fn is_written_by_hand(ctx: &Context<'_>, tree: &Tree, node: &Node) -> bool {
+    node.progress == Progress::Complete || has_prose(ctx, tree, node)
+}
+
 /// Returns the path of the next scene to write: approved, and without prose.
 ///
 /// # Errors
@@ -220,13 +329,16 @@ pub fn next_unwritten_scene(ctx: &Context<'_>) -> Result<String, Failure> {
     for node in tree.all_preorder() {
         let known = record::read_record::<Generation>(&*state, &Generation::record_key(node.id))?;
         // A held scene waits for a person and is skipped; a changed blueprint makes both kinds open
-        // again.
-        let settled = known.is_some_and(|known| {
-            matches!(
-                known.status,
-                GenerationStatus::Complete | GenerationStatus::Held
-            ) && Some(known.blueprint) == node.content.canonical_hash()
-        });
+        // again. Without a generation prose is written by hand or imported: nobody asked to replace it.
+        let settled = match known {
+            Some(known) => {
+                matches!(
+                    known.status,
+                    GenerationStatus::Complete | GenerationStatus::Held
+                ) && Some(known.blueprint) == node.content.canonical_hash()
+            }
+            None => is_written_by_hand(ctx, &tree, node),
+        };
         if prose_path(ctx, &tree, node).is_some() && node.status() == Status::Approved && !settled {
             return Ok(tree.alias_path(node));
         }

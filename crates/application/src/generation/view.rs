@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::material::find_scene;
+use super::variants::{VariantSummary, summarise_variants};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_plans;
@@ -28,6 +29,10 @@ pub struct GenerationView {
     pub error: Option<String>,
     #[schemars(with = "Vec<crate::views::Object>")]
     pub findings: Vec<SceneFinding>,
+    /// The drafts to choose from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<crate::views::Object>")]
+    pub variants: Vec<VariantSummary>,
     /// Whether the blueprint has changed since, or is no longer approved.
     pub stale: bool,
     /// The prose file, if the generation is complete.
@@ -49,6 +54,7 @@ impl GenerationView {
             file: node
                 .filter(|_| complete)
                 .and_then(|node| crate::tick::story_state::prose_path(ctx, tree, node)),
+            variants: summarise_variants(&generation),
             words: domain::search::split_words(&generation.draft).len(),
             scene: generation.scene,
             status: generation.status,
@@ -69,10 +75,19 @@ impl GenerationView {
 /// When the state cannot be read.
 pub fn list_generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
     let (state, tree) = observe_plans(ctx)?;
-    let all = record::read_records::<Generation>(&*state, "")?;
+    generations_in_tree(ctx, &*state, &tree)
+}
+
+/// Returns every generation, of a tree that is up to date.
+pub(crate) fn generations_in_tree(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+) -> Result<Vec<GenerationView>, Failure> {
+    let all = record::read_records::<Generation>(state, "")?;
     Ok(all
         .into_iter()
-        .map(|(_, generation)| GenerationView::from_generation(ctx, &tree, generation))
+        .map(|(_, generation)| GenerationView::from_generation(ctx, tree, generation))
         .collect())
 }
 

@@ -7,7 +7,8 @@ use domain::ports::{FileReadResult, Snapshot};
 use domain::profile::locate_plan;
 use domain::search::{MatchMode, SearchQuery};
 use domain::tick::TickRecord;
-use domain::tick::execute::{ExecutedAction, execute_plan};
+use domain::tick::execute::{ExecutedAction, execute_plan, run_queries};
+use domain::tick::plan::TickPlan;
 use domain::tick::tools::{Draft, DraftPlace, StoryWorld, TickStage};
 use domain::tree::Tree;
 
@@ -25,6 +26,36 @@ pub(super) fn run_actions(
     around: &StoryState,
     record: &TickRecord,
 ) -> (Vec<ExecutedAction>, StoryMemory, Vec<Draft>) {
+    with_stage(ctx, state, tree, around, record.tick, |mut stage| {
+        // Actions that succeeded before an interruption are passed in and not run again.
+        let executed = execute_plan(&mut stage, &record.plan, record.executed.clone());
+        (executed, stage.memory, stage.drafts)
+    })
+}
+
+/// Runs the queries of a plan. They change nothing.
+pub(super) fn run_plan_queries(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    around: &StoryState,
+    plan: &TickPlan,
+) -> Vec<ExecutedAction> {
+    with_stage(ctx, state, tree, around, around.tick, |mut stage| {
+        run_queries(&mut stage, plan)
+    })
+}
+
+/// Sets up the stage of a plan's actions. The domain's tools do no I/O; they get what they may read as
+/// closures.
+fn with_stage<T>(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    around: &StoryState,
+    tick: u64,
+    act: impl FnOnce(TickStage<'_>) -> T,
+) -> T {
     let search = |kinds: &[EntryKind], query: &str, limit: usize| {
         let words: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
         let found = state.search_records(
@@ -43,7 +74,6 @@ pub(super) fn run_actions(
         place_draft(ctx, state, tree, level, id, under)
     };
     let allows = |file: &str, text: &str| check_gates(ctx, state, file, text);
-    // The domain's tools do no I/O; they get what they may read as closures.
     let world = StoryWorld {
         nodes: around.nodes.clone(),
         search: &search,
@@ -52,15 +82,12 @@ pub(super) fn run_actions(
         place: &placed,
         allows: &allows,
     };
-    let mut stage = TickStage {
+    act(TickStage {
         memory: around.memory.clone(),
-        tick: record.tick,
+        tick,
         world: &world,
         drafts: Vec::new(),
-    };
-    // Actions that succeeded before an interruption are passed in and not run again.
-    let executed = execute_plan(&mut stage, &record.plan, record.executed.clone());
-    (executed, stage.memory, stage.drafts)
+    })
 }
 
 fn place_draft(

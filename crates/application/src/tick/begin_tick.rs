@@ -4,15 +4,16 @@ use domain::context_budget::PromptSection;
 use domain::ids::VersionHash;
 use domain::ports::{FileReadResult, Snapshot};
 use domain::tick::context::{DEFAULT_TEMPLATE, TEMPLATE_PATH};
-use domain::tick::{ContextUsed, TickStatus, offline, plan};
+use domain::tick::{ContextUsed, TickStatus, offline};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::run_tick::{load_tick, write_missing_files};
-use super::story_state::{StoryState, names_in_plans};
+use super::story_state::{StoryState, names_in_plans, read_prose};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::memory::memory_files;
+use crate::memory::prose_files::observe_prose;
 use crate::submit::observe_submitted_plans;
 
 const SYSTEM_PROMPT: &str = "You plan stories. You answer with one JSON object and nothing else.";
@@ -26,7 +27,7 @@ const MAX_ANSWER_TOKENS: u32 = 4_000;
 #[serde(rename_all = "kebab-case", tag = "next")]
 pub enum NextTick {
     /// A plan is needed.
-    Ask(TickAsk),
+    Ask(Box<TickAsk>),
     /// A recorded plan was not run to its end, because a process was interrupted.
     Run { tick: u64, from_action: usize },
 }
@@ -44,6 +45,8 @@ pub struct TickAsk {
     pub schema: Value,
     pub max_output_tokens: u32,
     pub context_used: ContextUsed,
+    /// Path of the scene that the tick prepares.
+    pub scene: Option<String>,
     /// Sizes of the prompt's sections, for people.
     #[serde(skip)]
     pub sections: Vec<PromptSection>,
@@ -77,6 +80,7 @@ pub fn begin_tick_with(ctx: &Context<'_>, request: TickRequest) -> Result<NextTi
         around.plan_again(load_tick(&*state, tick)?);
     }
     if let Some(tokens) = request.context_tokens {
+        // The smaller one: the policy is a limit of cost, which a large model must not lift.
         around.policy.context_tokens = around.policy.context_tokens.min(tokens);
     }
     let tick = around.tick;
@@ -98,31 +102,35 @@ pub fn begin_tick_with(ctx: &Context<'_>, request: TickRequest) -> Result<NextTi
             from_action: begun.next_action(),
         });
     }
-    let context = around.story_view().planner_context();
-    let prompt = context.render_prompt(&load_template(ctx));
-    Ok(NextTick::Ask(TickAsk {
+    let template = load_template(ctx);
+    let context = around.story_view().planner_context(&template);
+    let prompt = context.render_prompt(&template);
+    Ok(NextTick::Ask(Box::new(TickAsk {
         tick,
         attempt: around.begun_tick().map_or(0, |record| record.failures) + 1,
         nonce: request_nonce(&*state, &around)?,
         system: SYSTEM_PROMPT.to_owned(),
         prompt,
-        schema: plan::plan_schema(&around.memory),
+        schema: context.schema,
         max_output_tokens: MAX_ANSWER_TOKENS,
         context_used: context.used,
+        scene: around.next_scene.as_ref().map(|(path, _)| path.clone()),
         sections: context.sections,
-    }))
+    })))
 }
 
-/// Returns a plan made by rules, without a model.
+/// Returns a plan made by rules, without a model; `None` if the book is written and nothing is open.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn offline_plan(ctx: &Context<'_>) -> Result<Value, Failure> {
+pub fn offline_plan(ctx: &Context<'_>) -> Result<Option<Value>, Failure> {
     let (state, tree) = observe_story(ctx)?;
     let around = StoryState::gather(ctx, &*state, &tree, None)?;
+    let prose = |path: &str| read_prose(ctx, &tree, path);
     Ok(offline::plan_offline(
         &around.story_view(),
         &names_in_plans(ctx, &*state, &tree),
+        &prose,
     ))
 }
 
@@ -130,12 +138,15 @@ fn observe_story<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, domain::tree::Tree), Failure> {
     let (_, tree) = observe_submitted_plans(ctx)?;
+    observe_prose(ctx, &tree)?;
     Ok((memory_files::observe_memory(ctx)?, tree))
 }
 
 /// Returns the id of a request: a hash of store, tick and attempt. If any of them differs, the
 /// answer is stale.
 pub(super) fn request_nonce(state: &dyn Snapshot, around: &StoryState) -> Result<String, Failure> {
+    // With the number of failures: the answer to a rejected attempt must not be taken for the next
+    // one.
     let failures = around.begun_tick().map_or(0, |record| record.failures);
     let text = format!("{}/{}/{failures}", state.store_id()?, around.tick);
     Ok(VersionHash::of_bytes(text.as_bytes())

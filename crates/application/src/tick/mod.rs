@@ -7,6 +7,7 @@ mod action_stage;
 pub(crate) mod story_state;
 
 pub mod begin_tick;
+pub mod consult_queries;
 pub mod run_tick;
 pub mod skip_tick;
 pub mod spending;

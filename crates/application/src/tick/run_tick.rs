@@ -178,6 +178,8 @@ pub fn retry_mode(ctx: &Context<'_>, tick: u64) -> Result<RetryMode, Failure> {
         return Ok(RetryMode::RunPlan);
     }
     let is_edited = read_edited_plan(ctx, tick)?.is_some_and(|edited| {
+        // A plan that does not parse was edited: running it gives the person the error at its
+        // place.
         serde_json::from_value::<TickPlan>(edited).map_or(true, |plan| plan != record.plan)
     });
     let plan = serde_json::to_value(&record.plan).unwrap_or_default();
@@ -318,6 +320,7 @@ fn run_plan(
         plan_tick_files(&planned, &record)?;
         record_planned(ctx, &mut *tx, &planned, Verb::Tick, summary, facts)?;
     }
+    // Before the commit: which files are about to be written must survive a crash.
     memory_files.register_changes(ctx, &mut *tx, &memory)?;
     tx.commit()?;
     memory_files.write_files(ctx);

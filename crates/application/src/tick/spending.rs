@@ -36,6 +36,8 @@ pub fn record_spending(ctx: &Context<'_>, calls: &[ModelSpending]) -> Result<(),
     if calls.is_empty() {
         return Ok(());
     }
+    // An operation of its own, since the one that would have carried the cost never came to be:
+    // budgets have to count it.
     let mut tx = ctx.store.begin_write()?;
     let mut operation = ctx.new_operation(
         Verb::Tick,

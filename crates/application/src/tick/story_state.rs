@@ -1,10 +1,11 @@
 //! Gathers the story's state for a tick: the plan tree, the memory, the recent ticks.
 
+use domain::generation::continuity::point_of_view_name;
 use domain::ids::OperationId;
-use domain::memory::StoryMemory;
-use domain::node::Node;
+use domain::memory::{EntryKind, StoryMemory};
+use domain::node::{Node, Progress};
 use domain::policy::GenerationPolicy;
-use domain::ports::{FileReadResult, Snapshot};
+use domain::ports::{FileReadResult, FileStatResult, Snapshot};
 use domain::profile::{FilePattern, parent_folder};
 use domain::record;
 use domain::tick::context::StoryView;
@@ -33,6 +34,10 @@ pub(crate) struct StoryState {
     pub(crate) memory: StoryMemory,
     pub(crate) nodes: Vec<PlanNode>,
     pub(crate) ticks: Vec<TickRecord>,
+    /// Path and blueprint of the scene that is prepared: the first that is open.
+    pub(crate) next_scene: Option<(String, String)>,
+    /// Id of the next scene's point of view.
+    next_pov: Option<String>,
 }
 
 /// The memory as of an operation: valid while no further one is recorded.
@@ -60,15 +65,27 @@ impl StoryState {
                 &TickRecord::record_key(tick),
             )?);
         }
+        let nodes = plan_nodes(ctx, tree);
+        let is_open = |node: &&PlanNode| {
+            let is_begun = || node_at(tree, &node.path).is_some_and(|it| has_prose(ctx, tree, it));
+            node.is_written && node.progress != "complete" && !is_begun()
+        };
+        let next_scene = nodes.iter().find(is_open).map(|node| {
+            let blueprint = plan_text(state, tree, &node.path).unwrap_or_default();
+            (node.path.clone(), blueprint)
+        });
+        // Right after a plan was recorded the memory is unchanged and need not be loaded a second
+        // time.
+        let memory = match known.filter(|known| known.head == head) {
+            Some(known) => known.memory,
+            None => memory_files::load_memory(state)?,
+        };
         Ok(Self {
             novel: novel_name(&tick_state),
-            // Right after a plan was recorded the memory is unchanged and need not be loaded a
-            // second time.
-            memory: match known.filter(|known| known.head == head) {
-                Some(known) => known.memory,
-                None => memory_files::load_memory(state)?,
-            },
-            nodes: plan_nodes(ctx, tree),
+            next_scene,
+            next_pov: next_point_of_view(ctx, state, tree, &memory)?.map(|next| next.character),
+            memory,
+            nodes,
             ticks,
             tick: next,
             policy: ctx.policy.generation.clone(),
@@ -92,6 +109,11 @@ impl StoryState {
             nodes: &self.nodes,
             ticks: &self.ticks,
             policy: &self.policy,
+            next_scene: self
+                .next_scene
+                .as_ref()
+                .map(|(path, blueprint)| (path.as_str(), blueprint.as_str())),
+            next_pov: self.next_pov.as_deref(),
         }
     }
 
@@ -106,6 +128,55 @@ pub(crate) fn novel_name(state: &TickState) -> String {
         .novel
         .clone()
         .unwrap_or_else(|| UNTITLED_NOVEL.to_owned())
+}
+
+/// The point of view of the next scene.
+pub(crate) struct NextPointOfView {
+    pub(crate) scene: String,
+    /// Its id in the memory.
+    pub(crate) character: String,
+}
+
+/// Returns the point of view of the next scene that is not complete, where a plan names one.
+pub(crate) fn next_point_of_view(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    memory: &StoryMemory,
+) -> Result<Option<NextPointOfView>, Failure> {
+    // By progress and not by the prose file: a scene may be finished by hand, or its file be only a
+    // draft.
+    let is_open =
+        |node: &&Node| node.progress != Progress::Complete && prose_pattern(ctx, node).is_some();
+    let Some(scene) = tree.all_preorder().into_iter().find(is_open) else {
+        return Ok(None);
+    };
+    let named = find_named_point_of_view(state, tree, scene)?;
+    let character = named.and_then(|name| memory.resolve_id(EntryKind::Character, &name));
+    Ok(character.map(|character| NextPointOfView {
+        scene: tree.alias_path(scene),
+        character,
+    }))
+}
+
+/// Returns the point of view that a scene's blueprint names, or else the nearest plan above it.
+pub(crate) fn find_named_point_of_view(
+    state: &dyn Snapshot,
+    tree: &Tree,
+    scene: &Node,
+) -> Result<Option<String>, Failure> {
+    let mut plan = Some(scene);
+    while let Some(node) = plan {
+        let text = match node.content.version_hash() {
+            Some(version) => state.load_text(version)?,
+            None => None,
+        };
+        if let Some(pov) = text.as_deref().and_then(point_of_view_name) {
+            return Ok(Some(pov));
+        }
+        plan = tree.parent_of(node);
+    }
+    Ok(None)
 }
 
 /// Returns the nodes of plans in files, in order.
@@ -150,6 +221,12 @@ pub(crate) fn prose_path_below(
         .and_then(|parent| parent.path.as_deref())
         .map_or("", parent_folder);
     prose_pattern(ctx, node).map(|pattern| pattern.file_for(above, &node.alias))
+}
+
+/// Whether a node has prose in its file, by hand or by a model.
+pub(crate) fn has_prose(ctx: &Context<'_>, tree: &Tree, node: &Node) -> bool {
+    let is_present = |path: String| matches!(ctx.files.stat_file(&path), FileStatResult::Present(stamp) if stamp.size > 0);
+    prose_path(ctx, tree, node).is_some_and(is_present)
 }
 
 /// Returns the node with this path.

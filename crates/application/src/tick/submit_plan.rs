@@ -3,12 +3,14 @@
 
 use domain::operation::Verb;
 use domain::record::ChangeRecords;
+use domain::tick::execute::ExecutedAction;
 use domain::tick::plan::TickPlan;
 use domain::tick::{MAX_TICK_ATTEMPTS, ModelSpending, TickRecord, TickState, TickStatus};
 use domain::tree::Tree;
 use serde_json::Value;
 
 use super::begin_tick::{request_nonce, stale_answer};
+use super::consult_queries::record_consulted;
 use super::run_tick::{TickOutcome, load_tick, plan_tick_files, run_recorded_plan};
 use super::spending::spending_facts;
 use super::story_state::{KnownMemory, StoryState};
@@ -24,6 +26,10 @@ pub struct PlanAnswer {
     /// The tick that was planned again; by default the next one.
     pub again: Option<u64>,
     pub plan: Value,
+    /// Path of the scene that it prepares.
+    pub scene: Option<String>,
+    /// Queries whose results the planner got before this plan.
+    pub consulted: Vec<ExecutedAction>,
     /// Name of the planner.
     pub planner: String,
     pub spent: Vec<ModelSpending>,
@@ -69,7 +75,7 @@ fn record_valid_plan(
         let plan = TickPlan::read_plan(&answer.plan, &around.memory)
             .map_err(|refused| invalid_plan(&refused.to_string()))?;
         let failures = around.begun_tick().map_or(0, |record| record.failures);
-        Ok(TickRecord {
+        let mut record = TickRecord {
             tick: around.tick,
             status: TickStatus::Planned,
             at: ctx.clock.now(),
@@ -80,7 +86,11 @@ fn record_valid_plan(
             errors: Vec::new(),
             failures,
             context_used: around.story_view().context_used(),
-        })
+            scene: answer.scene.clone(),
+            consulted: Vec::new(),
+        };
+        record_consulted(&mut record, &answer.consulted);
+        Ok(record)
     })
 }
 
@@ -113,6 +123,8 @@ pub fn record_failed_plan(
             failures,
             context_used: around.story_view().context_used(),
             warnings: Vec::new(),
+            scene: answer.scene.clone(),
+            consulted: Vec::new(),
         })
     })?;
     Ok(TickOutcome::from_record(record))

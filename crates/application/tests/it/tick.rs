@@ -10,19 +10,18 @@ use crate::world::World;
 
 fn asked(world: &World) -> TickAsk {
     match begin_tick(&world.ctx()).unwrap() {
-        NextTick::Ask(ask) => ask,
+        NextTick::Ask(ask) => *ask,
         NextTick::Run { tick, .. } => panic!("tick {tick} is to be run"),
     }
 }
 
 fn answer(world: &World, ask: &TickAsk) -> PlanAnswer {
-    let plan = offline_plan(&world.ctx()).unwrap();
+    let plan = offline_plan(&world.ctx()).unwrap().unwrap();
     PlanAnswer {
-        again: None,
         nonce: ask.nonce.clone(),
         plan,
         planner: "test".to_owned(),
-        spent: Vec::new(),
+        ..PlanAnswer::default()
     }
 }
 

@@ -1,9 +1,9 @@
 //! `tl story new`, `compile` and `stats`: creates a story project, compiles the book, and prints its statistics.
 
 use std::io::{Cursor, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use application::novel::compile_novel::compile_novel;
+use application::novel::compile_novel::{CompileRequest, compile_novel};
 use application::novel::name_novel::{is_new_project, name_novel};
 use application::novel::novel_stats::novel_stats;
 use application::{Failure, FailureKind};
@@ -16,6 +16,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::commands::init::InitArgs;
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
@@ -29,16 +30,27 @@ pub(crate) struct NewStoryArgs {
 }
 
 /// Compile the written scenes into a book, in the order of the plan
+///
+/// Title, author and language are in `story/book.md`, between two `---`. DOCX is in standard manuscript
+/// format: 12 pt, double spaced, with a title page and a running header.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl story compile                      # Markdown on the screen
-  tl story compile --form epub --out drawer.epub")]
+  tl story compile --format epub --output drawer.epub
+  tl story compile --format docx --output drawer.docx --only act-1 --mark-stale")]
 pub(crate) struct CompileArgs {
+    /// Format of the book
     #[arg(long, value_enum, default_value_t = BookFormat::Markdown)]
-    form: BookFormat,
+    format: BookFormat,
     /// Output file [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Compile only this plan and what is below it; may be repeated
+    #[arg(long, value_name = "NODE", add = node_completer())]
+    only: Vec<String>,
+    /// Mark scenes in the text whose plan has changed since they were written
+    #[arg(long)]
+    mark_stale: bool,
 }
 
 /// Show the progress of the story and its cost
@@ -51,6 +63,8 @@ enum BookFormat {
     Markdown,
     Html,
     Epub,
+    Docx,
+    Fountain,
 }
 
 impl NewStoryArgs {
@@ -61,7 +75,7 @@ impl NewStoryArgs {
 
 impl CompileArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        compile_book(app, self.form, self.out.as_deref())?;
+        self.compile_book(app)?;
         Ok(ExitCode::Done)
     }
 }
@@ -110,6 +124,7 @@ fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
     }
     // The ordinary init, so that both ways give the same project.
     let ended = InitArgs::story_project().run(&inside)?;
+    // Last: a command that is killed before this can be repeated, and completes the project.
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
         app.ui
@@ -145,61 +160,84 @@ fn is_partially_created(inside: &App) -> Result<bool, Failure> {
     }
 }
 
-fn compile_book(app: &App, form: BookFormat, out: Option<&Path>) -> Result<(), Failure> {
-    let compiled = app.run(compile_novel)?;
-    let bytes = match form {
-        BookFormat::Markdown => compiled.book.to_markdown().into_bytes(),
-        BookFormat::Html => compiled.book.to_html().into_bytes(),
-        BookFormat::Epub => pack_epub(&compiled.book).map_err(Failure::internal)?,
-    };
-    let view = &compiled.view;
-    match out {
-        Some(path) => {
-            // Atomically: a full disk must not replace a complete book by half of one.
-            store::write_atomically(path, &bytes).map_err(|error| {
-                Failure::unavailable(format!("cannot write `{}`: {error}", path.display()))
-            })?;
-            if !app
-                .ui
-                .try_print_json(&json!({ "file": path, "book": view }))
-            {
-                let what = [
-                    count_with_noun(view.chapters, "chapter", "chapters"),
-                    count_with_noun(view.scenes, "scene", "scenes"),
-                    count_with_noun(view.words, "word", "words"),
-                ];
-                app.ui
-                    .print_line(format!("{}: {}", path.display(), what.join(", ")));
+impl CompileArgs {
+    fn compile_book(&self, app: &App) -> Result<(), Failure> {
+        let request = CompileRequest {
+            only: self.only.clone(),
+            mark_stale: self.mark_stale,
+        };
+        let compiled = app.run(|ctx| compile_novel(ctx, &request))?;
+        let bytes = self.format.render(&compiled.book)?;
+        let view = &compiled.view;
+        match &self.output {
+            Some(path) => {
+                // Atomically: a full disk must not replace a complete book by half of one.
+                store::write_atomically(path, &bytes).map_err(|error| {
+                    Failure::unavailable(format!("cannot write `{}`: {error}", path.display()))
+                })?;
+                if !app
+                    .ui
+                    .try_print_json(&json!({ "file": path, "book": view }))
+                {
+                    let what = [
+                        count_with_noun(view.chapters, "chapter", "chapters"),
+                        count_with_noun(view.scenes, "scene", "scenes"),
+                        count_with_noun(view.words, "word", "words"),
+                    ];
+                    app.ui
+                        .print_line(format!("{}: {}", path.display(), what.join(", ")));
+                }
             }
+            None if self.format.is_archive() => {
+                let format = self.format.to_possible_value();
+                let format = format.as_ref().map_or("", |value| value.get_name());
+                let what = format!("a book in {format} cannot be printed; expected `--output`");
+                let step = format!("tl story compile --format {format} --output book.{format}");
+                return Err(Failure::invalid(what).with_step(step));
+            }
+            None if app.ui.json => app
+                .ui
+                .print_json(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
+            None => app.ui.print_lines(&String::from_utf8_lossy(&bytes)),
         }
-        None if form == BookFormat::Epub => {
-            return Err(
-                Failure::invalid("an EPUB cannot be printed; expected `--out`")
-                    .with_step("tl story compile --form epub --out book.epub"),
-            );
+        for scene in &view.stale {
+            app.ui
+                .print_warning(format!("{} is stale: {}", scene.path, scene.reason));
         }
-        None if app.ui.json => app
-            .ui
-            .print_json(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
-        None => app.ui.print_lines(&String::from_utf8_lossy(&bytes)),
+        for scene in &view.missing {
+            app.ui
+                .print_message(styled(DIM, format!("not written yet: {scene}")));
+        }
+        Ok(())
     }
-    for scene in &view.stale {
-        app.ui
-            .print_warning(format!("{} is stale: {}", scene.path, scene.reason));
-    }
-    for scene in &view.missing {
-        app.ui
-            .print_message(styled(DIM, format!("not written yet: {scene}")));
-    }
-    Ok(())
 }
 
-/// Packs an EPUB. The format requires its first entry, `mimetype`, to be uncompressed; the others
-/// are stored too, which saves the compressor as a dependency.
-fn pack_epub(book: &Book) -> Result<Vec<u8>, String> {
-    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+impl BookFormat {
+    fn is_archive(self) -> bool {
+        matches!(self, Self::Epub | Self::Docx)
+    }
+
+    fn render(self, book: &Book) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Markdown => Ok(book.to_markdown().into_bytes()),
+            Self::Html => Ok(book.to_html().into_bytes()),
+            Self::Fountain => Ok(book.to_fountain().into_bytes()),
+            Self::Epub => pack_archive(&book.to_epub_files()).map_err(Failure::internal),
+            Self::Docx => pack_archive(&book.to_docx_files()).map_err(Failure::internal),
+        }
+    }
+}
+
+/// Packs the files of an EPUB or a DOCX. The first is not compressed: an EPUB's `mimetype` is read at its
+/// place in the archive.
+fn pack_archive(files: &[(String, String)]) -> Result<Vec<u8>, String> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in book.to_epub_files() {
+    for (index, (name, text)) in files.iter().enumerate() {
+        let method = match index {
+            0 => CompressionMethod::Stored,
+            _ => CompressionMethod::Deflated,
+        };
+        let options = SimpleFileOptions::default().compression_method(method);
         archive
             .start_file(name, options)
             .map_err(|error| error.to_string())?;

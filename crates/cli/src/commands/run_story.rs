@@ -1,12 +1,18 @@
 //! `tl story run`: the whole loop: plan a step, write the scene, judge, revise and remember it, until the
 //! plan is written, a person is needed or a limit is reached.
 
+use std::fmt;
+use std::time::Instant;
+
 use application::Failure;
-use application::generation::start_generation::start_generation;
+use application::approve::{ApproveRequest, approve_node};
+use application::generation::start_generation::{GenerationRequest, start_generation};
 use application::generation::story_progress::{StoryStep, next_story_step};
 use application::generation::view::GenerationView;
 use application::novel::novel_stats::novel_stats;
+use application::tick::spending::SpendingView;
 use clap::Args;
+use domain::approval::Force;
 use domain::generation::GenerationStatus;
 use domain::text::count_with_noun;
 use domain::tick::TickStatus;
@@ -51,117 +57,237 @@ struct RunEnd {
     code: ExitCode,
 }
 
+/// What a run has done so far.
+struct StoryRun<'a> {
+    app: &'a App,
+    mind: Planner,
+    progress: Progress,
+    started: Instant,
+    spent_before: SpendingView,
+    written: Vec<GenerationView>,
+    ticks: u64,
+    approved: Vec<String>,
+}
+
 impl RunArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let mind = Planner::with_run_budget(app, self.budget)?;
-        let progress = Progress::new(app.ui, 0);
-        let spent_before = app.run(novel_stats)?.spending;
-        let mut written: Vec<GenerationView> = Vec::new();
-        let mut ticks = 0;
-        let end = loop {
+        let mut run = StoryRun {
+            app,
+            mind: Planner::with_run_budget(app, self.budget)?,
+            progress: Progress::new(app.ui, 0),
+            started: Instant::now(),
+            // The project's totals, not a counter of our own: calls of a step that failed
+            // count as well.
+            spent_before: app.run(novel_stats)?.spending,
+            written: Vec::new(),
+            ticks: 0,
+            approved: Vec::new(),
+        };
+        let ended = self.run_until_end(&mut run);
+        run.progress.hide_bar();
+        match ended {
+            Ok(end) => {
+                run.print_report(&end)?;
+                Ok(end.code)
+            }
+            // A provider that fails, a spent budget, Ctrl-C: what was done is told, and the failure says why.
+            Err(failure) => {
+                if !app.ui.json {
+                    run.print_totals()?;
+                }
+                Err(resume_with_run(failure))
+            }
+        }
+    }
+
+    /// Goes from step to step until the run ends.
+    fn run_until_end(&self, run: &mut StoryRun<'_>) -> Result<RunEnd, Failure> {
+        let app = run.app;
+        loop {
             if self
                 .scenes
-                .is_some_and(|limit| written.len() as u64 >= limit)
+                .is_some_and(|limit| run.written.len() as u64 >= limit)
             {
-                let count = count_with_noun(written.len(), "scene is", "scenes are");
-                break RunEnd {
+                let count = count_with_noun(run.written.len(), "scene is", "scenes are");
+                return Ok(RunEnd {
                     why: format!("{count} written, as asked"),
                     next_step: Some("tl story run".to_owned()),
                     code: ExitCode::Done,
-                };
+                });
             }
-            let (scene, is_started) = match app.run(|ctx| next_story_step(ctx, &self.until))? {
-                StoryStep::Write { scene, is_started } => (scene, is_started),
-                StoryStep::NeedsPerson { why, next_step, .. } => {
-                    break RunEnd {
-                        why,
-                        next_step: Some(next_step),
-                        code: ExitCode::Findings,
-                    };
+            // Asked again after each scene: the author may have edited, approved or rejected plans
+            // meanwhile.
+            let step = app.run(|ctx| next_story_step(ctx, &self.until))?;
+            let end = match step {
+                StoryStep::Write {
+                    scene, is_planned, ..
+                } => run.write_scene(&scene, is_planned)?,
+                StoryStep::Approve { nodes } => {
+                    run.approve_drafts(nodes)?;
+                    None
                 }
-                StoryStep::Written => {
-                    break RunEnd {
-                        why: "everything in the plan is written".to_owned(),
-                        next_step: Some("tl story compile".to_owned()),
-                        code: ExitCode::Done,
-                    };
-                }
+                StoryStep::NeedsPerson { why, next_step, .. } => Some(RunEnd {
+                    why,
+                    next_step: Some(next_step),
+                    code: ExitCode::Findings,
+                }),
+                StoryStep::Written => Some(RunEnd {
+                    why: "everything in the plan is written".to_owned(),
+                    next_step: Some("tl story compile".to_owned()),
+                    code: ExitCode::Done,
+                }),
             };
-            // A scene that was begun has been planned already.
-            if !is_started && let Some(end) = plan_scene(app, &mind, &progress, &mut ticks)? {
-                break end;
-            }
-            let started = app.run(|ctx| start_generation(ctx, std::slice::from_ref(&scene)))?;
-            let generation = advance_generation(app, &mind, &[started.scene], false)?;
-            if !app.ui.json {
-                print_generation(app, &generation);
-            }
-            let status = generation.status;
-            written.push(generation);
-            if status != GenerationStatus::Complete {
-                break RunEnd {
-                    why: format!("`{scene}` is {}", status.as_str()),
-                    next_step: Some(format!("tl story generation status {scene}")),
-                    code: ExitCode::Failed,
-                };
-            }
-        };
-        let spent = app.run(novel_stats)?.spending;
-        let words: usize = written.iter().map(|it| it.words).sum();
-        let calls = spent.calls.saturating_sub(spent_before.calls);
-        let cost_micros = spent.cost_micros.saturating_sub(spent_before.cost_micros);
-        let report = json!({
-            "stopped": end.why, "next_step": end.next_step, "ticks": ticks, "scenes": written,
-            "words": words, "calls": calls, "cost_micros": cost_micros,
-        });
-        if !app.ui.try_print_json(&report) {
-            app.ui.print_line(format_args!("stopped: {}", end.why));
-            let scenes = count_with_noun(written.len(), "scene", "scenes");
-            let words = count_with_noun(words, "word", "words");
-            let calls = count_with_noun(calls, "model call", "model calls");
-            app.ui.print_line(styled(
-                DIM,
-                format!(
-                    "{scenes}, {words}, {calls}, ${:.4}",
-                    cost_micros as f64 / 1e6
-                ),
-            ));
-            if let Some(step) = &end.next_step {
-                app.ui.print_next_step(step);
+            if let Some(end) = end {
+                return Ok(end);
             }
         }
-        Ok(end.code)
     }
 }
 
-/// Runs ticks until one is done. Returns why the run ends, if none can be.
-fn plan_scene(
-    app: &App,
-    mind: &Planner,
-    progress: &Progress,
-    ticks: &mut u64,
-) -> Result<Option<RunEnd>, Failure> {
-    loop {
-        let outcome = run_single_tick(app, mind, progress)?;
-        *ticks += 1;
-        match outcome.status {
-            TickStatus::Done | TickStatus::Skipped => return Ok(None),
-            // Planned again until it is done or parked, so this ends.
-            TickStatus::Failed | TickStatus::Planned => {}
-            TickStatus::Parked => {
-                let why = format!(
-                    "tick {} is parked: {}",
-                    outcome.tick,
-                    outcome.errors.join("; ")
-                );
-                return Ok(Some(RunEnd {
-                    why,
-                    next_step: Some(format!("tl story tick --retry {}", outcome.tick)),
-                    code: ExitCode::Failed,
-                }));
+impl StoryRun<'_> {
+    /// Plans a scene, unless a tick has prepared it, and writes it. Returns why the run ends, if it does.
+    fn write_scene(&mut self, scene: &str, is_planned: bool) -> Result<Option<RunEnd>, Failure> {
+        if !is_planned && let Some(end) = self.plan_scene()? {
+            return Ok(Some(end));
+        }
+        let app = self.app;
+        let words = [scene.to_owned()];
+        let started = app.run(|ctx| start_generation(ctx, &words, GenerationRequest::default()))?;
+        let generation = advance_generation(app, &self.mind, &[started.scene], false)?;
+        if !app.ui.json {
+            print_generation(app, &generation);
+        }
+        let status = generation.status;
+        self.written.push(generation);
+        self.print_progress(scene)?;
+        // A scene that is not complete ends the run: the next one would rest on a text that may
+        // still change.
+        let end = (status != GenerationStatus::Complete).then(|| RunEnd {
+            why: format!("`{scene}` is {}", status.as_str()),
+            next_step: Some(format!("tl story generation status {scene}")),
+            code: ExitCode::Failed,
+        });
+        Ok(end)
+    }
+
+    /// Approves drafts, which the policy allows, parents first.
+    fn approve_drafts(&mut self, nodes: Vec<String>) -> Result<(), Failure> {
+        for node in nodes {
+            let request = ApproveRequest {
+                node: vec![node.clone()],
+                // Where the policy makes warnings blocking, only a person overrides them.
+                force: Force::No,
+                shown: None,
+            };
+            self.app.run(|ctx| approve_node(ctx, &request))?;
+            self.progress.print_message(&format!(
+                "approved {node} (policy.generation.approve_drafts)"
+            ));
+            self.approved.push(node);
+        }
+        Ok(())
+    }
+
+    /// Runs ticks until one is done. Returns why the run ends, if none can be.
+    fn plan_scene(&mut self) -> Result<Option<RunEnd>, Failure> {
+        loop {
+            let outcome = run_single_tick(self.app, &self.mind, &self.progress)?;
+            self.ticks += 1;
+            match outcome.status {
+                TickStatus::Done | TickStatus::Skipped => return Ok(None),
+                // Planned again until it is done or parked, so this ends.
+                TickStatus::Failed | TickStatus::Planned => {}
+                TickStatus::Parked => {
+                    let why = format!(
+                        "tick {} is parked: {}",
+                        outcome.tick,
+                        outcome.errors.join("; ")
+                    );
+                    return Ok(Some(RunEnd {
+                        why,
+                        next_step: Some(format!("tl story tick --retry {}", outcome.tick)),
+                        code: ExitCode::Failed,
+                    }));
+                }
             }
         }
     }
+
+    /// Returns scenes, words, calls, cost and time so far.
+    fn totals(&self) -> Result<RunTotals, Failure> {
+        let spent = self.app.run(novel_stats)?.spending;
+        Ok(RunTotals {
+            scenes: self.written.len(),
+            words: self.written.iter().map(|it| it.words).sum(),
+            calls: spent.calls.saturating_sub(self.spent_before.calls),
+            cost_micros: spent
+                .cost_micros
+                .saturating_sub(self.spent_before.cost_micros),
+            seconds: self.started.elapsed().as_secs(),
+        })
+    }
+
+    /// Prints one line after a scene.
+    fn print_progress(&self, scene: &str) -> Result<(), Failure> {
+        let totals = self.totals()?;
+        self.progress.print_message(&format!("{scene}: {totals}"));
+        Ok(())
+    }
+
+    fn print_totals(&self) -> Result<(), Failure> {
+        let totals = self.totals()?;
+        self.app.ui.print_line(styled(DIM, totals.to_string()));
+        Ok(())
+    }
+
+    fn print_report(&self, end: &RunEnd) -> Result<(), Failure> {
+        let totals = self.totals()?;
+        let report = json!({
+            "stopped": end.why, "next_step": end.next_step, "ticks": self.ticks, "scenes": self.written,
+            "approved": self.approved, "words": totals.words, "calls": totals.calls,
+            "cost_micros": totals.cost_micros, "seconds": totals.seconds,
+        });
+        let ui = self.app.ui;
+        if !ui.try_print_json(&report) {
+            ui.print_line(format_args!("stopped: {}", end.why));
+            ui.print_line(styled(DIM, totals.to_string()));
+            if let Some(step) = &end.next_step {
+                ui.print_next_step(step);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Totals of a run.
+struct RunTotals {
+    scenes: usize,
+    words: usize,
+    calls: usize,
+    cost_micros: u64,
+    seconds: u64,
+}
+
+impl fmt::Display for RunTotals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scenes = count_with_noun(self.scenes, "scene", "scenes");
+        let words = count_with_noun(self.words, "word", "words");
+        let calls = count_with_noun(self.calls, "model call", "model calls");
+        let cost = self.cost_micros as f64 / 1e6;
+        let (minutes, seconds) = (self.seconds / 60, self.seconds % 60);
+        write!(
+            f,
+            "{scenes}, {words}, {calls}, ${cost:.4}, {minutes}:{seconds:02}"
+        )
+    }
+}
+
+/// Returns the failure with the command that goes on with the run, in place of the one for a single step.
+fn resume_with_run(mut failure: Failure) -> Failure {
+    failure
+        .next_steps
+        .retain(|step| step != "tl story tick" && !step.starts_with("tl story generation resume"));
+    failure.with_step("tl story run")
 }
 
 /// Parses an amount of dollars into cents.
@@ -171,6 +297,7 @@ fn parse_dollars(text: &str) -> Result<u64, String> {
         .parse()
         .map_err(|_| format!("`{text}` is not an amount of dollars"))?;
     let cents = (amount * 100.0).round();
+    // Also refuses NaN, which is in no range.
     if !(1.0..=1e9).contains(&cents) {
         return Err(format!("`{text}` is not allowed: expected at least 0.01"));
     }

@@ -3,6 +3,7 @@
 use application::tick::begin_tick::{
     NextTick, TickAsk, TickRequest, begin_tick, begin_tick_with, offline_plan,
 };
+use application::tick::consult_queries::consult_queries;
 use application::tick::run_tick::{RetryMode, TickOutcome, retry_mode, retry_tick, run_tick};
 use application::tick::skip_tick::skip_tick;
 use application::tick::spending::record_spending;
@@ -72,6 +73,12 @@ impl TickArgs {
         let progress = Progress::new(app.ui, self.count);
         let mut outcomes = Vec::new();
         for _ in 0..self.count {
+            if is_book_finished(app, &mind)? {
+                app.ui
+                    .print_message("the book is written, and nothing of the plan is open");
+                app.ui.print_next_step("tl story compile");
+                break;
+            }
             // A failed tick is planned again until it is done or parked, so this loop ends. With a
             // single tick the user decides between retry and skip.
             loop {
@@ -147,7 +154,7 @@ impl TickArgs {
                 }
                 // A plan that stays invalid is recorded as a failed tick, so that its cost and its
                 // error are visible and count towards parking.
-                match request_plan(app, mind, progress, (&question, request), submit_plan)? {
+                match request_plan(app, mind, progress, (&*question, request), submit_plan)? {
                     Ok(outcome) => Ok(outcome),
                     Err((answer, why)) => app.run(|ctx| record_failed_plan(ctx, &answer, &why)),
                 }
@@ -177,16 +184,16 @@ impl TickArgs {
                 let checked = |ctx: &Context<'_>, answer: &PlanAnswer| {
                     check_plan(ctx, &answer.plan).map(|_| answer.clone())
                 };
-                let asked = (&question, TickRequest::default());
+                let asked = (&*question, TickRequest::default());
                 let (answer, refused) =
                     match request_plan(app, mind, &Progress::new(app.ui, 0), asked, checked)? {
                         Ok(answer) => (answer, None),
                         Err((answer, why)) => (answer, Some(why)),
                     };
-                app.run(|ctx| record_spending(ctx, &answer.spent))?;
-                let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
                 // A dry run changes nothing in the story, but its model calls cost money and count
                 // as spending.
+                app.run(|ctx| record_spending(ctx, &answer.spent))?;
+                let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
                 if !app.ui.try_print_json(&plan) {
                     app.ui
                         .print_lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
@@ -217,6 +224,11 @@ pub(super) fn run_single_tick(
     Ok(outcome)
 }
 
+/// Whether the rules have nothing left to plan. A model decides that by itself.
+fn is_book_finished(app: &App, mind: &Planner) -> Result<bool, Failure> {
+    Ok(matches!(mind, Planner::Offline) && app.run(offline_plan)?.is_none())
+}
+
 /// An accepted plan, or the last answer with its remaining error.
 type PlanResult<T> = Result<T, (PlanAnswer, String)>;
 
@@ -231,17 +243,23 @@ fn request_plan<T>(
     let mut answer = PlanAnswer {
         nonce: question.nonce.clone(),
         again: request.again,
+        scene: question.scene.clone(),
         planner: mind.name(),
         ..PlanAnswer::default()
     };
     let Planner::Model { model, cancel } = mind else {
-        answer.plan = app.run(offline_plan)?;
+        answer.plan = app.run(offline_plan)?.ok_or_else(|| {
+            Failure::refused("the book is written, and nothing of the plan is open")
+                .with_step("tl story compile")
+                .with_step("tl plan   # plan another chapter")
+        })?;
         return app.run(|ctx| take(ctx, &answer)).map(Ok);
     };
     let account = format!("tick {}", question.tick);
     let mut question = question.clone();
     let mut messages = vec![Message::from_user(&question.prompt)];
     let mut corrections = 0;
+    let mut turns = app.run(|ctx| Ok(ctx.policy.generation.query_turns))?;
     loop {
         progress.show_waiting_for(&format!(
             "asking {} for tick {}",
@@ -262,13 +280,15 @@ fn request_plan<T>(
                 if let Some(problem) = unanswered.answer_problem() {
                     return Ok(Err((answer, problem)));
                 }
+                // Once only: a second refusal is reported, with the setting that limits the
+                // context.
                 if unanswered.class == ErrorClass::ContextTooLong
                     && request.context_tokens.is_none()
                 {
                     let tokens = halve_context(progress, &question.prompt, Some(&question.schema));
                     request.context_tokens = Some(tokens);
                     if let NextTick::Ask(smaller) = app.run(|ctx| begin_tick_with(ctx, request))? {
-                        question = smaller;
+                        question = *smaller;
                         messages = vec![Message::from_user(&question.prompt)];
                         continue;
                     }
@@ -281,6 +301,16 @@ fn request_plan<T>(
         };
         answer.spent.extend(answered.spent);
         answer.plan = answered.json.unwrap_or(Value::Null);
+        // What its queries find may change the plan. Bounded: each turn is a paid call.
+        if turns > 0
+            && let Some(consulted) = app.run(|ctx| consult_queries(ctx, &answer.plan))?
+        {
+            turns -= 1;
+            answer.consulted.extend(consulted.found);
+            messages.push(Message::from_assistant(&answered.text));
+            messages.push(Message::from_user(&consulted.message));
+            continue;
+        }
         match app.run(|ctx| take(ctx, &answer)) {
             // Only an invalid plan is the model's to correct. A conflict or a full disk is not.
             Err(failure) if failure.kind == FailureKind::Invalid => {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use application::Failure;
 use application::archive_tickets::{ArchiveRequest, archive_tickets};
 use application::list_tickets::{TicketFilter, TicketLine, list_tickets};
+use application::set_priority::set_priority;
 use application::ticket_sources::{accept_offered_ticket, create_from_branch};
 use application::tickets::{
     NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
@@ -111,6 +112,13 @@ enum TicketCommand {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Set the priority of a ticket: urgent, high, normal or low
+    Priority {
+        /// The ticket
+        ticket: String,
+        /// The priority; P0 to P3 work as well
+        priority: String,
+    },
     /// Set the work level of a ticket; without a level, assess it again
     Level {
         /// The ticket
@@ -147,7 +155,7 @@ impl TicketArgs {
             } => {
                 let issue = from
                     .as_deref()
-                    .map(read_issue)
+                    .map(|file| read_issue(file, title.is_some()))
                     .transpose()?
                     .unwrap_or_default();
                 let request = NewTicket {
@@ -209,6 +217,10 @@ impl TicketArgs {
                     &app.run(|ctx| set_phase(ctx, ticket, phase, reason.as_deref()))?,
                 );
             }
+            TicketCommand::Priority { ticket, priority } => {
+                let ticket = std::slice::from_ref(ticket);
+                print_ticket(app, &app.run(|ctx| set_priority(ctx, ticket, priority))?);
+            }
             TicketCommand::Level {
                 ticket,
                 level,
@@ -228,15 +240,18 @@ impl TicketArgs {
     }
 }
 
-/// Reads an issue file. It may lie anywhere: only its text is taken.
-fn read_issue(file: &Path) -> Result<ImportedIssue, Failure> {
+/// Reads an issue file, which needs a title unless there is another one. It may lie anywhere: only
+/// its text is taken.
+fn read_issue(file: &Path, has_title: bool) -> Result<ImportedIssue, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::invalid(format!("`{name}` cannot be read: {error}")))?;
-    parse_issue(&text).ok_or_else(|| {
-        Failure::invalid(format!("`{name}` has no title"))
-            .with_step(format!("tl ticket new \"what is wanted\" --from {name}"))
-    })
+    let issue = parse_issue(&text);
+    if issue.title.is_empty() && !has_title {
+        return Err(Failure::invalid(format!("`{name}` has no title"))
+            .with_step(format!("tl ticket new \"what is wanted\" --from {name}")));
+    }
+    Ok(issue)
 }
 
 fn create_of_branch(app: &App) -> Result<(), Failure> {
@@ -272,7 +287,7 @@ fn archive(app: &App, request: &ArchiveRequest) -> Result<(), Failure> {
             .ui
             .print_message("no ticket is finished; see tl ticket list"),
         _ => app.ui.print_message(format!(
-            "{} moved; commit them with the rest",
+            "{} moved; to be committed with the rest",
             count_with_noun(outcome.moved_files.len(), "file", "files")
         )),
     }
@@ -301,6 +316,7 @@ fn print_list(app: &App, tickets: &[TicketLine]) {
                 ticket.completed_scenarios, ticket.scenarios
             ));
         }
+        // What is as usual is left out: the line is scanned for what is not.
         if ticket.priority != Priority::Normal {
             about.push(ticket.priority.as_str().to_owned());
         }
@@ -312,6 +328,7 @@ fn print_list(app: &App, tickets: &[TicketLine]) {
                 .iter()
                 .map(|holder| format!("held by {holder}")),
         );
+        // The holder says more than who is at it.
         let is_held = ticket.holder.is_some();
         let sessions = ticket.sessions.iter().filter(|_| !is_held);
         about.extend(sessions.map(|session| format!("{session} is at it")));

@@ -94,14 +94,21 @@ fn a_story_becomes_a_book() {
         "acts/act-1/chapters/chapter-01/content/scene-0102.md",
         "He said <script>alert(1)</script>, *softly*.\n",
     );
-    let html = run(&["story", "compile", "--form", "html"]).stdout;
+    let html = run(&["story", "compile", "--format", "html"]).stdout;
     assert!(
         html.contains("<h1>Chapter &lt;1&gt;: Dust</h1>")
             && html.contains("&lt;script&gt;")
             && html.contains("<em>softly</em>"),
         "{html}"
     );
-    run(&["story", "compile", "--form", "epub", "--out", "book.epub"]);
+    run(&[
+        "story",
+        "compile",
+        "--format",
+        "epub",
+        "--output",
+        "book.epub",
+    ]);
     let bytes = std::fs::read(project.root().join("book.epub")).unwrap();
     assert_eq!(
         &bytes[30..58],
@@ -117,5 +124,165 @@ fn a_story_becomes_a_book() {
             stats["scenes_written"].clone()
         ),
         (2.into(), 2.into())
+    );
+}
+
+/// Imports a book of two parts, of which the first plans are approved.
+fn two_parts() -> Project {
+    let project = crate::story();
+    let text = "---\ntitle: Salt\nauthor: Ann Bo\n---\n# Part One\n\n## The gate\n\nShut.\n\n***\n\nOpen & wide.\n\n# Part Two\n\n## Rain\n\nINT. she thought.\n";
+    project.write("draft.md", text);
+    project.ok(&["import", "draft.md"]);
+    for node in ["act-1", "chapter-01", "scene-0101", "scene-0102"] {
+        project.ok(&["approve", node]);
+    }
+    project
+}
+
+#[test]
+fn a_book_has_part_headings_and_marks_what_is_stale() {
+    let project = two_parts();
+    project.write(
+        "acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint.md",
+        "# Scene 0102\n\nThe gate stays shut.\n",
+    );
+    let marked = project.ok(&["story", "compile", "--mark-stale"]);
+    let book = &marked.stdout;
+    assert!(book.contains("\n# Part One\n\n## The gate\n\nShut.\n\n* * *\n\n**[Stale: its plan is draft]**\n\nOpen & wide.\n"), "{book}");
+    assert!(marked.stderr.contains("scene-0102 is stale"), "{marked:?}");
+    let only = project
+        .ok(&[
+            "story", "compile", "--only", "act-2", "--format", "fountain",
+        ])
+        .stdout;
+    assert_eq!(
+        only,
+        "Title: Salt\nCredit: by\nAuthor: Ann Bo\n\n# Part Two\n\n## Rain\n\n.SCENE 0201\n\n!INT. she thought.\n"
+    );
+    assert_refused(
+        &project,
+        &["story", "compile", "--format", "docx"],
+        "invalid",
+        &["--output", "book.docx"],
+    );
+    assert_refused(
+        &project,
+        &["story", "compile", "--only", "act-9"],
+        "not-found",
+        &["act-9"],
+    );
+}
+
+/// Returns the files of an archive.
+fn unpack(project: &Project, file: &str) -> Vec<(String, String)> {
+    let bytes = std::fs::read(project.root().join(file)).expect("a value");
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(bytes)).expect("a value");
+    let count = archive.len();
+    let read = |index| {
+        let mut entry = archive.by_index(index).expect("a value");
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut entry, &mut text).expect("a value");
+        (entry.name().expect("a value").into_owned(), text)
+    };
+    (0..count).map(read).collect()
+}
+
+#[test]
+fn an_epub_has_a_title_page_and_nested_contents() {
+    let project = two_parts();
+    project.write(
+        "story/book.md",
+        "---\ntitle: Salt\nauthor: Ann Bo\nlanguage: en-GB\nrights: © Ann Bo\n---\n",
+    );
+    project.ok(&[
+        "story",
+        "compile",
+        "--format",
+        "epub",
+        "--output",
+        "book.epub",
+    ]);
+    let files = unpack(&project, "book.epub");
+    let text_of = |name: &str| {
+        let found = files.iter().find(|(known, _)| known == name);
+        found.map(|(_, text)| text.as_str()).unwrap_or_default()
+    };
+    assert_eq!(
+        files[0],
+        ("mimetype".to_owned(), "application/epub+zip".to_owned())
+    );
+    let package = text_of("OEBPS/book.opf");
+    assert!(
+        package.contains("<dc:creator>Ann Bo</dc:creator>")
+            && package.contains("<dc:language>en-GB</dc:language>"),
+        "{package}"
+    );
+    let contents = text_of("OEBPS/nav.xhtml");
+    assert!(
+        contents.contains("<li><a href=\"part-01.xhtml\">Part One</a>\n<ol>\n<li><a href=\"chapter-001.xhtml\">The gate</a></li>\n</ol>\n</li>"),
+        "{contents}"
+    );
+    assert!(text_of("OEBPS/chapter-001.xhtml").contains("Open &amp; wide."));
+}
+
+#[test]
+fn a_docx_is_in_standard_manuscript_format() {
+    let project = two_parts();
+    project.ok(&[
+        "story",
+        "compile",
+        "--format",
+        "docx",
+        "--output",
+        "book.docx",
+    ]);
+    let files = unpack(&project, "book.docx");
+    let text_of = |name: &str| {
+        let found = files.iter().find(|(known, _)| known == name);
+        found.map(|(_, text)| text.as_str()).unwrap_or_default()
+    };
+    assert_eq!(files[0].0, "[Content_Types].xml");
+    let styles = text_of("word/styles.xml");
+    assert!(
+        styles.contains("<w:sz w:val=\"24\"/>") && styles.contains("w:line=\"480\""),
+        "{styles}"
+    );
+    let header = text_of("word/header1.xml");
+    assert!(
+        header.contains("Bo / SALT / ") && header.contains(" PAGE "),
+        "{header}"
+    );
+    let document = text_of("word/document.xml");
+    assert!(
+        document.contains("about 6 words") && document.contains("<w:titlePg/>"),
+        "{document}"
+    );
+    assert!(document.contains(">#</w:t>"), "{document}");
+}
+
+#[test]
+fn prose_by_hand_is_complete_when_said_so_and_stale_when_its_plan_changes() {
+    let project = crate::planned();
+    project.write(
+        "acts/act-1/chapters/chapter-01/content/scene-0101.md",
+        "By hand.\n",
+    );
+    project.ok(&["progress", "scene-0101", "complete"]);
+    assert_refused(
+        &project,
+        &["story", "write", "--next"],
+        "not-found",
+        &["no approved blueprint"],
+    );
+    let book = project.ok(&["story", "compile"]);
+    assert!(book.stdout.contains("By hand."), "{book:?}");
+    assert!(!book.stderr.contains("stale"), "{book:?}");
+    project.write(Project::SCENE, "# Scene\n\nQuite another plan.\n");
+    project.ok(&["approve", "scene-0101"]);
+    let book = project.ok(&["story", "compile"]);
+    assert!(
+        book.stderr
+            .contains("its plan was changed and approved again"),
+        "{book:?}"
     );
 }

@@ -94,6 +94,7 @@ const PLACEHOLDER_WORDS: &[&str] = &[
 #[must_use]
 pub fn find_unusable(text: &str) -> Option<SceneFinding> {
     let words = split_words(text);
+    // First, because an empty answer has no opening and no phrases to judge.
     if !text.chars().any(char::is_alphabetic) {
         return Some(must("degenerate", "the text has no words".to_owned(), None));
     }
@@ -106,6 +107,7 @@ pub fn find_unusable(text: &str) -> Option<SceneFinding> {
 
 /// Returns the opening of a text that is a refusal.
 fn find_refusal(text: &str, words: usize) -> Option<String> {
+    // A refusal says so at once; later in a text the same words are dialogue or thought.
     let opening: String = text.trim().chars().take(REFUSAL_OPENING_CHARS).collect();
     // A character may say it.
     if opening.starts_with(['"', '“', '«', '„', '—', '–', '-', '‘', '\'']) {
@@ -150,6 +152,7 @@ fn find_degeneration(text: &str, words: &[String]) -> Option<SceneFinding> {
         let problem = format!("one line is repeated {count} times");
         return Some(must("degenerate", problem, Some(line.to_owned())));
     }
+    // A model in a loop repeats itself without repeating lines; phrases show it in running prose.
     let phrases = words.len().saturating_sub(PHRASE_WORDS - 1);
     let different: HashSet<&[String]> = words.windows(PHRASE_WORDS).collect();
     (words.len() >= MIN_DEGENERATE_WORDS && different.len() * 2 < phrases).then(|| {
@@ -184,6 +187,7 @@ pub fn find_missing_cast<'n>(words: &[String], cast: &'n [String]) -> (Vec<&'n S
             .filter(|word| narrator.contains(&word.as_str()))
             .count()
             >= 3;
+    // Some missing is the judge's business; a scene without anybody of its cast is another scene.
     let nobody = !cast.is_empty() && missing.len() == cast.len() && !told_by_one;
     (missing, nobody)
 }

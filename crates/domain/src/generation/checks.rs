@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::acceptance;
 use super::continuity::{self, SceneContext};
+use super::guidance::{ForbiddenPhrase, find_forbidden_words};
 use super::record::{FindingSeverity, SceneFinding};
 use crate::memory::{EntryKind, StoryMemory};
 use crate::search::split_words;
@@ -28,11 +29,14 @@ pub struct SceneExpectations<'a> {
     pub memory: &'a StoryMemory,
     /// Memory ids of the scenes that come earlier in the plan.
     pub earlier: &'a BTreeSet<String>,
+    /// Words the author does not want.
+    pub forbidden: &'a [ForbiddenPhrase],
 }
 
 /// Whether a text ends with a complete sentence.
 #[must_use]
 pub fn has_ending(text: &str) -> bool {
+    // Quotation marks and emphasis may follow the full stop.
     text.trim_end_matches(CLOSERS).ends_with(SENTENCE_ENDS)
 }
 
@@ -93,6 +97,7 @@ pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFin
         );
     }
     let (missing, nobody) = acceptance::find_missing_cast(&found, expected.characters);
+    // One finding instead of one for each name: the scene is about something else as a whole.
     if nobody {
         let cast = expected.characters.join(", ");
         let problem = format!("nobody of the blueprint is in the scene: {cast}");
@@ -120,6 +125,7 @@ pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFin
         add("repetition", FindingSeverity::Must, problem, Some(phrase));
     }
     findings.extend(acceptance::find_unusable(text));
+    findings.extend(find_forbidden_words(&found, expected.forbidden));
     let pov = continuity::find_point_of_view(expected.blueprint, expected.memory);
     findings.extend(continuity::check_continuity(
         text,
@@ -149,6 +155,8 @@ fn find_repetition(words: &[String]) -> Option<String> {
     for (at, window) in words.windows(REPEATED_PHRASE_WORDS).enumerate() {
         if seen
             .get(window)
+            // Overlapping windows ("no, no, no …") are one phrase that goes on, not one that
+            // returns.
             .is_some_and(|first| at >= first + REPEATED_PHRASE_WORDS)
         {
             return Some(window.join(" "));

@@ -122,7 +122,7 @@ const DEATH_STEMS: &[&str] = &[
     "gestorben",
 ];
 /// Verbs of speaking and acting, which a dead character cannot do.
-const ACTION_VERBS: &[&str] = &[
+pub(super) const ACTION_VERBS: &[&str] = &[
     "said",
     "says",
     "asked",
@@ -149,7 +149,7 @@ const ACTION_VERBS: &[&str] = &[
 /// Minimum length of a significant word; the beginnings of shorter ones are too ambiguous.
 const MIN_SIGNIFICANT_CHARS: usize = 4;
 /// Marks of direct speech.
-const SPEECH_MARKS: &[char] = &['"', '“', '”', '«', '»', '„', '—'];
+pub(super) const SPEECH_MARKS: &[char] = &['"', '“', '”', '«', '»', '„', '—'];
 
 /// The position of a scene in the story, and its point of view.
 pub struct SceneContext<'a> {
@@ -163,6 +163,13 @@ pub struct SceneContext<'a> {
 /// Returns the point-of-view character of a blueprint: front matter key `pov`, or a line `POV: …`.
 #[must_use]
 pub fn find_point_of_view<'m>(blueprint: &str, memory: &'m StoryMemory) -> Option<&'m Character> {
+    let id = memory.resolve_id(EntryKind::Character, &point_of_view_name(blueprint)?)?;
+    memory.characters().find(|it| it.id == id)
+}
+
+/// Returns whom a blueprint names as its point of view.
+#[must_use]
+pub fn point_of_view_name(blueprint: &str) -> Option<String> {
     let matter = front_matter::parse_front_matter(blueprint).keys;
     let above = ["pov", "pov_character"]
         .iter()
@@ -182,8 +189,7 @@ pub fn find_point_of_view<'m>(blueprint: &str, memory: &'m StoryMemory) -> Optio
             .then(|| value.trim().to_owned())
         })
     };
-    let id = memory.resolve_id(EntryKind::Character, &above.or_else(line)?)?;
-    memory.characters().find(|it| it.id == id)
+    above.or_else(line).filter(|name| !name.is_empty())
 }
 
 /// Returns the findings of a text against the facts that hold at its moment.
@@ -304,7 +310,9 @@ impl SceneContext<'_> {
                 )
             });
         }
-        if let Some((was, now)) = find_changed_value(fact, sentence) {
+        if let Some((was, now)) = find_changed_value(fact, sentence)
+            && !self.is_intended(fact, &now)
+        {
             // A contradiction of the canon that is committed becomes the next scene's truth.
             return Some((
                 FindingSeverity::Must,
@@ -321,6 +329,19 @@ impl SceneContext<'_> {
                 pov.name
             );
             (FindingSeverity::Should, "pov", problem)
+        })
+    }
+
+    /// Whether a person meant this value, although it contradicts a fact.
+    fn is_intended(&self, fact: &StoryFact, value: &str) -> bool {
+        let value = classify_value(value);
+        self.memory.facts().any(|it| {
+            let says_it = || {
+                split_words(&format!("{} {}", it.predicate, it.object))
+                    .iter()
+                    .any(|word| classify_value(word) == value)
+            };
+            it.truth == Truth::Intended && it.subject == fact.subject && says_it()
         })
     }
 
@@ -404,7 +425,7 @@ fn find_changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(Stri
 }
 
 /// Returns the class of a word and the value within it; digits are a class of their own.
-fn classify_value(word: &str) -> Option<(usize, usize)> {
+pub(super) fn classify_value(word: &str) -> Option<(usize, usize)> {
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         return word
             .parse()

@@ -7,11 +7,21 @@
 pub mod acceptance;
 pub mod checks;
 pub mod continuity;
+mod entity_projection;
+mod feature_rules;
+pub mod guidance;
 pub mod prompts;
+pub mod reading;
 mod record;
 pub mod review;
+pub mod rule_reader;
 pub mod steps;
+mod text_tokens;
 pub mod update;
+pub mod variants;
 pub mod verdict;
 
-pub use record::{FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding};
+pub use record::{
+    COMMENT_CHECK, FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding,
+    SceneVariant, count_findings,
+};

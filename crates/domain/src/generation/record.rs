@@ -32,6 +32,8 @@ named_enum! {
         Conclude = "conclude",
         Judge = "judge",
         Revise = "revise",
+        /// Choose one of the variants.
+        Choose = "choose",
         /// Write the scene to its file and update the memory.
         Commit = "commit",
     }
@@ -47,6 +49,9 @@ pub enum FindingSeverity {
     Must,
 }
 
+/// The check of findings that are comments of the author.
+pub const COMMENT_CHECK: &str = "comment";
+
 /// A problem in a text, with the quote that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SceneFinding {
@@ -61,6 +66,27 @@ pub struct SceneFinding {
     /// What the quote contradicts: words of the blueprint, or a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
+}
+
+/// Counts findings by severity, the heaviest first: no number of lighter ones outweighs a heavier one.
+#[must_use]
+pub fn count_findings(findings: &[SceneFinding]) -> [usize; 3] {
+    let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
+    [
+        count(FindingSeverity::Must),
+        count(FindingSeverity::Should),
+        count(FindingSeverity::Could),
+    ]
+}
+
+/// A judged draft among several, for the author to choose from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SceneVariant {
+    pub draft: String,
+    pub writer: String,
+    pub findings: Vec<SceneFinding>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<SceneVerdict>,
 }
 
 /// A scene that is being generated. A record, keyed by node.
@@ -88,11 +114,30 @@ pub struct Generation {
     /// The verdict on that draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict_before_revision: Option<SceneVerdict>,
+    /// A person kept it as it is, with its findings.
+    #[serde(default)]
+    pub is_accepted: bool,
+    /// Target number of words, where it is not the policy's: that of the text that is revised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<usize>,
+    /// Number of drafts to choose from; 0 if a single one is written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub variant_count: u32,
+    /// The drafts to choose from, so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<SceneVariant>,
+    /// Number of the chosen variant, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<usize>,
     pub failures: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     pub started: Timestamp,
     pub updated: Timestamp,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Recorded for Generation {
@@ -105,6 +150,46 @@ impl Generation {
     pub fn record_key(node: NodeId) -> String {
         // Zero-padded, so that the keys sort like the node numbers.
         format!("{:08}", node.0)
+    }
+
+    /// Returns a generation that begins with a draft to write.
+    #[must_use]
+    pub fn begin_writing(
+        node: NodeId,
+        scene: String,
+        blueprint: CanonicalHash,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            node,
+            scene,
+            status: GenerationStatus::Running,
+            step: GenerationStep::Write,
+            blueprint,
+            writer: String::new(),
+            draft: String::new(),
+            conclusions: 0,
+            revisions: 0,
+            findings: Vec::new(),
+            verdict: None,
+            before_revision: None,
+            verdict_before_revision: None,
+            is_accepted: false,
+            words: None,
+            variant_count: 0,
+            variants: Vec::new(),
+            chosen: None,
+            failures: 0,
+            error: None,
+            started: at,
+            updated: at,
+        }
+    }
+
+    /// Whether drafts are collected that nobody has chosen from yet.
+    #[must_use]
+    pub fn collects_variants(&self) -> bool {
+        self.variant_count > 1 && self.chosen.is_none()
     }
 
     /// Whether it can be continued.

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::acceptance;
 use super::checks::{self, SceneExpectations};
-use super::record::{FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding};
+use super::record::{Generation, GenerationStatus, GenerationStep, SceneFinding, count_findings};
 use super::review;
+use super::variants;
 use super::verdict::SceneVerdict;
 use crate::policy::ReviewPolicy;
 use crate::review::{IterationOutcome, Review, ReviewActor, ReviewRefused};
@@ -74,6 +75,11 @@ pub fn apply_answer(
                     return Err(finding.problem);
                 }
                 generation.draft = draft;
+                if generation.collects_variants() {
+                    generation.findings = vec![finding];
+                    variants::keep_variant(generation);
+                    return Ok(());
+                }
                 return hold_unusable(generation, finding, judging);
             }
             generation.draft = draft;
@@ -110,6 +116,9 @@ pub fn apply_answer(
             let verdict = SceneVerdict::parse_proven(value, &generation.draft, expected.blueprint)?;
             apply_verdict(generation, verdict, expected, judging)
                 .map_err(|refused| refused.to_string())?;
+        }
+        GenerationStep::Choose => {
+            return Err("the variants are written; one has to be chosen".to_owned());
         }
         GenerationStep::Commit => {
             return Err("the scene is written; only its commit is missing".to_owned());
@@ -157,6 +166,12 @@ fn apply_verdict(
     let mut findings: Vec<SceneFinding> = checks::check_scene(&generation.draft, expected);
     findings.extend(verdict.findings.clone());
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    if generation.collects_variants() {
+        generation.findings = findings;
+        generation.verdict = Some(verdict);
+        variants::keep_variant(generation);
+        return Ok(());
+    }
     let JudgeReview {
         review,
         said,
@@ -187,7 +202,7 @@ fn apply_verdict(
 }
 
 /// Concludes the review's iteration and selects the next step.
-fn conclude_iteration(
+pub(super) fn conclude_iteration(
     generation: &mut Generation,
     review: &mut Review,
     said: ReviewActor<'_>,
@@ -241,14 +256,4 @@ fn is_worse(revised: &Generation, (text, findings): &(String, Vec<SceneFinding>)
     let (words, words_before) = (split_words(&revised.draft).len(), split_words(text).len());
     // With findings of the same weight, a text that lost most of its words fixed nothing.
     now > before || (now == before && words * 5 < words_before * 3)
-}
-
-/// Counts findings by severity, the heaviest first: no number of lighter ones outweighs a heavier one.
-fn count_findings(findings: &[SceneFinding]) -> [usize; 3] {
-    let count = |severity| findings.iter().filter(|it| it.severity == severity).count();
-    [
-        count(FindingSeverity::Must),
-        count(FindingSeverity::Should),
-        count(FindingSeverity::Could),
-    ]
 }

@@ -7,94 +7,59 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
-
-use super::continuity;
-use super::record::Generation;
+use super::entity_projection::{add_entities, retract_entities};
+pub use super::reading::SceneReading;
 use super::verdict::{AdvancedLoop, NewFact, NewLoop, SceneVerdict};
-use crate::ids::{NodeId, VersionHash};
 use crate::memory::{
-    Entry, EntryKind, Importance, LoopStatus, OpenLoop, Scene, StoryFact, StoryMemory, Truth,
+    Entry, EntryKind, Importance, LoopStatus, NameIndex, OpenLoop, Scene, StoryFact, StoryMemory,
+    Truth,
 };
-use crate::record::Recorded;
 
-/// What was read in a committed text. A record, keyed by node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SceneReading {
-    pub node: NodeId,
-    /// Memory id of the scene.
-    pub scene: String,
-    /// The text that was read.
-    pub version: VersionHash,
-    /// Characters, facts and loops, each with its quotation.
-    pub claims: SceneVerdict,
-}
-
-impl Recorded for SceneReading {
-    const KIND: &'static str = "scene-reading";
-}
-
-impl SceneReading {
-    /// Returns the record key of a node's reading.
-    #[must_use]
-    pub fn record_key(node: NodeId) -> String {
-        Generation::record_key(node)
-    }
-}
-
-/// Facts about a committed scene besides its text.
+/// Facts about a committed scene besides what was read in it.
 #[derive(Clone, Copy, Debug)]
 pub struct CommittedScene<'a> {
     /// The node's path.
     pub path: &'a str,
     pub title: &'a str,
-    pub blueprint: &'a str,
-    pub tick: u64,
+    /// The tick it was written in; `None` keeps the known one.
+    pub tick: Option<u64>,
     pub words: usize,
 }
 
-/// Records a committed scene in the memory, without what was read in it, and returns its id.
+/// Records a committed scene in the memory, without what was read in it, and returns its id. A scene that
+/// was known before has `known_id`.
 pub fn record_scene_entry(
     memory: &mut StoryMemory,
-    claims: &SceneVerdict,
     kept: CommittedScene<'_>,
+    known_id: Option<&str>,
 ) -> String {
     let known = memory
         .scenes()
         .find(|scene| scene.node.as_deref() == Some(kept.path))
         .cloned();
-    let characters = resolve_characters(memory, claims);
-    let pov = continuity::find_point_of_view(kept.blueprint, memory).map(|it| it.id.clone());
-    let location = memory
-        .locations_named_in(kept.blueprint)
-        .first()
-        .map(|it| it.id.clone());
-    let before = known.clone().unwrap_or_default();
+    // A rewritten scene keeps its id, because facts and loops refer to it; so does one whose text was gone.
+    let before = known.unwrap_or_else(|| Scene {
+        id: known_id
+            // The id may have been given to another entry while the text was gone.
+            .filter(|id| memory.get(id).is_none())
+            .unwrap_or_default()
+            .to_owned(),
+        ..Scene::default()
+    });
     let scene = Scene {
         title: kept.title.to_owned(),
-        tick: kept.tick,
+        tick: kept.tick.unwrap_or(before.tick),
         node: Some(kept.path.to_owned()),
-        pov: pov.or_else(|| characters.first().cloned()),
-        location: location.or(before.location.clone()),
-        characters,
-        summary: claims.summary.clone(),
         words: kept.words as u64,
         ..before
     };
-    // A rewritten scene keeps its id, because facts and loops refer to it.
-    if known.is_some() {
+    if scene.id.is_empty() {
+        memory.add_entry(Entry::Scene(scene))
+    } else {
         let id = scene.id.clone();
         memory.put_entry(Entry::Scene(scene));
         id
-    } else {
-        memory.add_entry(Entry::Scene(scene))
     }
-}
-
-fn resolve_characters(memory: &StoryMemory, claims: &SceneVerdict) -> Vec<String> {
-    let ids = claims.characters.iter();
-    ids.filter_map(|id| memory.resolve_id(EntryKind::Character, id))
-        .collect()
 }
 
 /// Applies all readings, which are in the order of the plan, in place of those that were applied before.
@@ -104,6 +69,7 @@ pub fn project_readings(
     readings: &[SceneReading],
     tick: u64,
 ) {
+    let readings: Vec<SceneReading> = readings.iter().filter(|it| !it.is_gone).cloned().collect();
     let order: BTreeMap<&str, usize> = readings
         .iter()
         .enumerate()
@@ -114,21 +80,34 @@ pub fn project_readings(
         .map(|reading| reading.scene.as_str())
         .chain(order.keys().copied())
         .collect();
-    forget_witnessed_facts(memory, before);
+    // Before anything is retracted: who witnessed what follows from the scenes and facts as they
+    // are now.
+    forget_witnessed_facts(memory);
     let mut retracted = retract_readings(memory, &scenes);
+    let gone = scenes.iter().filter(|scene| !order.contains_key(*scene));
+    for scene in gone {
+        memory.remove_entry(scene);
+    }
+    // After witnessed facts are forgotten: a character who knows something is not bare.
+    let entities = retract_entities(memory);
+    add_entities(memory, &readings, &entities, tick);
+    // Only now: names are resolved against all entities of this projection, whichever scene
+    // introduces them.
+    let mut names = ResolvedNames::new(memory);
     let mut canon = CanonIndex::new(memory);
+    let mut learnt: HashMap<String, Vec<String>> = HashMap::new();
     for (at, reading) in readings.iter().enumerate() {
-        let learnt = add_facts(memory, reading, &mut canon, &mut retracted.facts);
+        let present = set_scene_cast(memory, reading, &names);
+        let facts = add_facts(
+            memory,
+            reading,
+            &mut names,
+            &mut canon,
+            &mut retracted.facts,
+        );
         // Only the characters who were present know the facts from now on.
-        for id in resolve_characters(memory, &reading.claims) {
-            if let Some(Entry::Character(mut it)) = memory.get(&id).cloned() {
-                for fact in &learnt {
-                    if !it.knows.contains(fact) {
-                        it.knows.push(fact.clone());
-                    }
-                }
-                memory.put_entry(Entry::Character(it));
-            }
+        for id in present {
+            learnt.entry(id).or_default().extend(facts.iter().cloned());
         }
         // A scene can only move what was opened before it.
         let is_open_by_now = |it: &OpenLoop| {
@@ -149,17 +128,115 @@ pub fn project_readings(
             &mut retracted.loops,
         );
     }
+    // Last: what is left in `retracted` was not read again, so it is gone for good.
+    add_knowledge(memory, learnt, &retracted);
+}
+
+/// Lets the characters know what they witnessed, and forgets facts that are gone.
+fn add_knowledge(
+    memory: &mut StoryMemory,
+    mut learnt: HashMap<String, Vec<String>>,
+    retracted: &Retracted,
+) {
     // Knowledge that a person gave a character goes with the fact.
     let gone: BTreeSet<&str> = retracted.facts.values().map(|it| it.id.as_str()).collect();
-    let knowing: Vec<_> = memory
-        .characters()
-        .filter(|it| it.knows.iter().any(|fact| gone.contains(fact.as_str())))
-        .cloned()
-        .collect();
+    let knowing: Vec<_> = memory.characters().cloned().collect();
     for mut it in knowing {
+        let before = it.knows.len();
         it.knows.retain(|fact| !gone.contains(fact.as_str()));
-        memory.put_entry(Entry::Character(it));
+        let new = learnt.remove(&it.id).unwrap_or_default();
+        let known: BTreeSet<String> = it.knows.iter().cloned().collect();
+        it.knows
+            .extend(new.into_iter().filter(|fact| !known.contains(fact)));
+        if it.knows.len() != before || !gone.is_empty() {
+            memory.put_entry(Entry::Character(it));
+        }
     }
+}
+
+/// Names of the memory while readings are projected. Each name is resolved once: a novel has thousands of
+/// facts about the same few people.
+struct ResolvedNames {
+    people: NameIndex,
+    places: NameIndex,
+    subjects: HashMap<String, Option<String>>,
+}
+
+impl ResolvedNames {
+    fn new(memory: &StoryMemory) -> Self {
+        Self {
+            people: memory.character_names(),
+            places: memory.location_names(),
+            subjects: HashMap::new(),
+        }
+    }
+
+    /// Returns the character that a judge or a text means.
+    fn resolve_subject(&mut self, memory: &StoryMemory, subject: &str) -> Option<String> {
+        if let Some(known) = self.subjects.get(subject) {
+            return known.clone();
+        }
+        let by_name = || self.people.resolve_name(subject).map(str::to_owned);
+        let found = memory
+            .resolve_id(EntryKind::Character, subject)
+            .or_else(by_name);
+        self.subjects.insert(subject.to_owned(), found.clone());
+        found
+    }
+}
+
+/// Sets cast, point of view, place and summary of a scene from its reading, and returns the ids of the
+/// characters who are present.
+fn set_scene_cast(
+    memory: &mut StoryMemory,
+    reading: &SceneReading,
+    names: &ResolvedNames,
+) -> Vec<String> {
+    let (claims, found) = (&reading.claims, &reading.found);
+    let mut present = resolve_characters(memory, claims);
+    // A judge tells who is there from who is only spoken of.
+    if present.is_empty() || !reading.is_judged() {
+        for id in names.people.find_in_words(&found.names) {
+            if !present.iter().any(|known| known == id) {
+                present.push(id.to_owned());
+            }
+        }
+    }
+    let pov = found.pov.as_deref().and_then(|name| {
+        let by_name = || names.people.resolve_name(name).map(str::to_owned);
+        memory
+            .resolve_id(EntryKind::Character, name)
+            .or_else(by_name)
+    });
+    let planned = names.places.find_in_words(&found.planned_names);
+    let read = || {
+        let named = found.places.iter();
+        named
+            .filter_map(|it| names.places.resolve_name(&it.name))
+            .next()
+    };
+    let location = planned.first().copied().or_else(read).map(str::to_owned);
+    if let Some(Entry::Scene(scene)) = memory.get(&reading.scene).cloned() {
+        let summary = if claims.summary.is_empty() {
+            &found.summary
+        } else {
+            &claims.summary
+        };
+        memory.put_entry(Entry::Scene(Scene {
+            pov: pov.or_else(|| present.first().cloned()),
+            location,
+            characters: present.clone(),
+            summary: summary.clone(),
+            ..scene
+        }));
+    }
+    present
+}
+
+fn resolve_characters(memory: &StoryMemory, claims: &SceneVerdict) -> Vec<String> {
+    let ids = claims.characters.iter();
+    ids.filter_map(|id| memory.resolve_id(EntryKind::Character, id))
+        .collect()
 }
 
 /// Entries that a projection removed, by what they say.
@@ -245,48 +322,70 @@ impl CanonIndex {
 
     fn add_fact(&mut self, fact: &StoryFact) {
         let key = (fact.subject.clone(), fact.predicate.to_lowercase());
+        // The first fact stays the canon: a later one that differs is a contradiction, not an
+        // update.
         self.0
             .entry(key)
             .or_insert_with(|| fact.object.to_lowercase());
     }
 }
 
+/// Returns the facts of a reading with whether the rules read them: a judge's, and those of the rules where
+/// no judge read the text.
+fn facts_of_reading(reading: &SceneReading) -> impl Iterator<Item = (&NewFact, bool)> {
+    let judged = &reading.claims.facts;
+    let is_judged = reading.is_judged();
+    let is_new = move |fact: &&NewFact| {
+        // The same sentence, read by both, would be two facts in different words.
+        let overlaps =
+            |it: &NewFact| it.quote.contains(&fact.quote) || fact.quote.contains(&it.quote);
+        !is_judged && !judged.iter().any(overlaps)
+    };
+    let ruled = reading.found.facts.iter().filter(is_new);
+    judged
+        .iter()
+        .map(|fact| (fact, false))
+        .chain(ruled.map(|fact| (fact, true)))
+}
+
 /// Adds the facts of a scene, and returns the ids of the new ones.
 fn add_facts(
     memory: &mut StoryMemory,
     reading: &SceneReading,
+    names: &mut ResolvedNames,
     canon: &mut CanonIndex,
     retracted: &mut HashMap<(String, String, String, String), StoryFact>,
 ) -> Vec<String> {
     let mut learnt = Vec::new();
-    for NewFact {
-        subject,
-        predicate,
-        object,
-        quote,
-    } in &reading.claims.facts
-    {
-        // A judge writes names or ids. A subject that is no character, such as a ship, keeps its words.
-        let subject = memory
-            .resolve_id(EntryKind::Character, subject)
-            .unwrap_or_else(|| subject.clone());
-        let known = canon.0.get(&(subject.clone(), predicate.to_lowercase()));
-        if known.is_some_and(|value| *value == object.to_lowercase()) {
+    for (new, is_by_rules) in facts_of_reading(reading) {
+        // A judge writes names or ids. A subject that is no character, such as a ship, keeps its words;
+        // rules would take too much for a name.
+        let subject = match names.resolve_subject(memory, &new.subject) {
+            Some(id) => id,
+            None if is_by_rules => continue,
+            None => new.subject.clone(),
+        };
+        let known = canon
+            .0
+            .get(&(subject.clone(), new.predicate.to_lowercase()));
+        // Said again, it is no new fact; it stays with the scene that said it first.
+        if known.is_some_and(|value| *value == new.object.to_lowercase()) {
             continue;
         }
+        // A fact that contradicts an earlier one is not canon until a person says so; which of the two is
+        // the mistake cannot be computed.
+        let truth = match (known.is_some(), reading.is_accepted) {
+            (true, true) => Truth::Intended,
+            (true, false) => Truth::Disputed,
+            (false, _) => Truth::Canon,
+        };
         let mut fact = StoryFact {
             subject,
-            predicate: predicate.clone(),
-            object: object.clone(),
+            predicate: new.predicate.clone(),
+            object: new.object.clone(),
             valid_from: Some(reading.scene.clone()),
-            // A fact that contradicts an earlier one is not canon until a person says so; which of the two
-            // is the mistake cannot be computed.
-            truth: if known.is_some() {
-                Truth::Disputed
-            } else {
-                Truth::Canon
-            },
-            quote: Some(quote.clone()),
+            truth,
+            quote: Some(new.quote.clone()),
             version: Some(reading.version.to_string()),
             ..StoryFact::default()
         };
@@ -294,6 +393,11 @@ fn add_facts(
             Some(before) => {
                 // What people added to it stays.
                 (fact.valid_to, fact.text) = (before.valid_to, before.text);
+                // A person accepted this contradiction once; projecting again must not ask for it
+                // again.
+                if before.truth == Truth::Intended && fact.truth == Truth::Disputed {
+                    fact.truth = Truth::Intended;
+                }
                 fact.id.clone_from(&before.id);
                 memory.put_entry(Entry::Fact(fact.clone()));
                 before.id
@@ -344,6 +448,7 @@ fn add_loops(
     retracted: &mut HashMap<String, OpenLoop>,
 ) {
     for new in loops {
+        // Two scenes may raise the same question; it is one loop.
         if memory.loops().any(|it| it.text == new.description) {
             continue;
         }
@@ -383,192 +488,31 @@ fn add_loops(
 }
 
 /// Removes what characters know because they were in a scene. What a person let them know stays.
-fn forget_witnessed_facts(memory: &mut StoryMemory, before: &[SceneReading]) {
-    let mut by_scene: HashMap<&str, Vec<&str>> = HashMap::new();
+fn forget_witnessed_facts(memory: &mut StoryMemory) {
+    let cast: HashMap<&str, &Vec<String>> = memory
+        .scenes()
+        .map(|scene| (scene.id.as_str(), &scene.characters))
+        .collect();
+    let mut witnessed: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for fact in memory.facts().filter(|fact| fact.quote.is_some()) {
-        if let Some(scene) = &fact.valid_from {
-            by_scene.entry(scene).or_default().push(&fact.id);
+        let present = fact.valid_from.as_deref().and_then(|scene| cast.get(scene));
+        for id in present.into_iter().copied().flatten() {
+            witnessed.entry(id).or_default().insert(&fact.id);
         }
     }
-    let mut witnessed: HashMap<String, BTreeSet<String>> = HashMap::new();
-    for reading in before {
-        let Some(facts) = by_scene.get(reading.scene.as_str()) else {
-            continue;
-        };
-        for id in resolve_characters(memory, &reading.claims) {
-            witnessed
-                .entry(id)
-                .or_default()
-                .extend(facts.iter().map(|&id| id.to_owned()));
-        }
-    }
-    for (id, facts) in witnessed {
-        if let Some(Entry::Character(mut it)) = memory.get(&id).cloned() {
-            it.knows.retain(|fact| !facts.contains(fact));
-            memory.put_entry(Entry::Character(it));
-        }
+    let forgetting: Vec<_> = memory
+        .characters()
+        .filter_map(|it| {
+            let facts = witnessed.get(it.id.as_str())?;
+            let mut it = it.clone();
+            it.knows.retain(|fact| !facts.contains(fact.as_str()));
+            Some(it)
+        })
+        .collect();
+    for it in forgetting {
+        memory.put_entry(Entry::Character(it));
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::memory::Character;
-
-    const SCENES: u32 = 4;
-
-    fn claims(fact: usize, loops: usize) -> SceneVerdict {
-        let colours = ["blue", "green", "grey"];
-        let colour = colours.get(fact % 3).copied().unwrap_or_default();
-        SceneVerdict {
-            characters: vec![format!("C{}", fact % 2)],
-            facts: vec![NewFact {
-                subject: format!("C{}", loops % 2),
-                predicate: "has eyes".to_owned(),
-                object: colour.to_owned(),
-                quote: format!("{colour} eyes"),
-            }],
-            loops: vec![AdvancedLoop {
-                loop_id: "OL0".to_owned(),
-                outcome: if loops == 2 { "resolved" } else { "advanced" }.to_owned(),
-                reason: "r".to_owned(),
-                quote: "q".to_owned(),
-            }],
-            new_loops: vec![NewLoop {
-                description: format!("Question {loops}"),
-                importance: "high".to_owned(),
-                quote: format!("asked {loops}"),
-            }],
-            ..SceneVerdict::default()
-        }
-    }
-
-    fn story() -> StoryMemory {
-        let mut memory = StoryMemory::default();
-        for name in ["Elena", "Marcus"] {
-            memory.add_entry(Entry::Character(Character {
-                name: name.to_owned(),
-                ..Character::default()
-            }));
-        }
-        memory.add_entry(Entry::Loop(OpenLoop {
-            text: "Where is the map?".to_owned(),
-            ..OpenLoop::default()
-        }));
-        for scene in 1..=SCENES {
-            memory.add_entry(Entry::Scene(Scene {
-                node: Some(format!("scene-{scene}")),
-                ..Scene::default()
-            }));
-        }
-        memory
-    }
-
-    fn reading(scene: u32, claims: SceneVerdict) -> SceneReading {
-        SceneReading {
-            node: NodeId(scene),
-            scene: format!("S{scene:03}"),
-            version: VersionHash::of_bytes(b""),
-            claims,
-        }
-    }
-
-    /// Returns everything the memory says, without the ids.
-    fn told(memory: &StoryMemory) -> Vec<String> {
-        let name = |id: &String| memory.get(id).map_or_else(|| id.clone(), Entry::name);
-        let facts = memory.facts().map(|it| {
-            format!(
-                "{} {} {} {:?} {:?}",
-                it.subject, it.predicate, it.object, it.truth, it.valid_from
-            )
-        });
-        let loops = memory.loops().map(|it| {
-            format!(
-                "{} {:?} {:?} {:?}",
-                it.text, it.status, it.created_in_scene, it.closed_in_scene
-            )
-        });
-        let knows = memory.characters().map(|it| {
-            let mut known: Vec<String> = it.knows.iter().map(name).collect();
-            known.sort();
-            format!("{} knows {known:?}", it.name)
-        });
-        let mut all: Vec<String> = facts.chain(loops).chain(knows).collect();
-        all.sort();
-        all
-    }
-
-    /// Defect: after a rewrite the discarded text's eyes were canon, and the new ones disputed.
-    #[test]
-    fn a_rewrite_retracts_what_the_earlier_text_said() {
-        let mut memory = story();
-        let first = [reading(1, claims(0, 2))];
-        project_readings(&mut memory, &[], &first, 1);
-        assert!(told(&memory).contains(&"C0 has eyes blue Canon Some(\"S001\")".to_owned()));
-        project_readings(&mut memory, &first, &[reading(1, claims(1, 0))], 1);
-        let after = told(&memory);
-        assert!(
-            after.contains(&"C0 has eyes green Canon Some(\"S001\")".to_owned()),
-            "{after:?}"
-        );
-        assert!(!after.iter().any(|line| line.contains("blue")), "{after:?}");
-        assert!(
-            after
-                .iter()
-                .any(|line| line.starts_with("Where is the map? Advanced")),
-            "the words that resolved it are gone: {after:?}"
-        );
-    }
-
-    #[test]
-    fn a_scene_cannot_close_what_a_later_one_opened() {
-        let mut memory = story();
-        let mut first = claims(0, 0);
-        first.loops = vec![AdvancedLoop {
-            loop_id: "OL1".to_owned(),
-            outcome: "resolved".to_owned(),
-            ..AdvancedLoop::default()
-        }];
-        first.new_loops = Vec::new();
-        let second = reading(2, claims(0, 1));
-        let before = [second.clone()];
-        project_readings(&mut memory, &[], &before, 1);
-        project_readings(&mut memory, &before, &[reading(1, first), second], 1);
-        let later = memory.loops().find(|it| it.id == "OL1").cloned();
-        assert!(later.is_some_and(|it| it.status.is_open()));
-    }
-
-    proptest! {
-        /// The memory after thirty edits is the memory read from scratch.
-        #[test]
-        fn edits_in_any_order_give_the_memory_of_the_last_texts(
-            edits in prop::collection::vec((1..=SCENES, 0usize..6, 0usize..3), 1..30)
-        ) {
-            let mut texts: BTreeMap<u32, SceneReading> = BTreeMap::new();
-            let mut memory = story();
-            for (scene, fact, loops) in edits {
-                let before: Vec<SceneReading> = texts.values().cloned().collect();
-                texts.insert(scene, reading(scene, claims(fact, loops)));
-                let readings: Vec<SceneReading> = texts.values().cloned().collect();
-                project_readings(&mut memory, &before, &readings, 1);
-            }
-            let mut fresh = story();
-            let readings: Vec<SceneReading> = texts.into_values().collect();
-            project_readings(&mut fresh, &[], &readings, 1);
-            prop_assert_eq!(told(&memory), told(&fresh));
-        }
-
-        #[test]
-        fn reading_the_same_texts_again_changes_nothing(fact in 0usize..6, loops in 0usize..3) {
-            let mut memory = story();
-            let readings = [reading(1, claims(fact, loops)), reading(2, claims(fact + 1, loops))];
-            project_readings(&mut memory, &[], &readings, 1);
-            let before: Vec<Entry> = memory.all_entries().cloned().collect();
-            project_readings(&mut memory, &readings, &readings, 1);
-            let after: Vec<Entry> = memory.all_entries().cloned().collect();
-            prop_assert_eq!(before, after);
-        }
-    }
-}
+mod tests;

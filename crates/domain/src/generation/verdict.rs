@@ -8,9 +8,6 @@ use super::record::SceneFinding;
 use crate::memory::{EntryKind, StoryMemory};
 use crate::tick::tools::contains_quote;
 
-/// Maximum number of ids in an enumeration; providers limit its size.
-const MAX_LISTED_IDS: usize = 400;
-
 /// The answer of a judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -55,9 +52,9 @@ pub struct NewLoop {
     pub quote: String,
 }
 
-/// Returns the JSON schema of a verdict, with the known ids as enumerations.
+/// Returns the JSON schema of a verdict, with the known ids as enumerations of at most `max_ids`.
 #[must_use]
-pub fn verdict_schema(memory: &StoryMemory) -> Value {
+pub(crate) fn verdict_schema(memory: &StoryMemory, max_ids: usize) -> Value {
     // Limits on every text and list: a model that repeats itself would otherwise fill its whole
     // output with one field.
     let text = |max: usize| json!({ "type": "string", "maxLength": max });
@@ -70,12 +67,12 @@ pub fn verdict_schema(memory: &StoryMemory) -> Value {
             // As the prompt lists them: an old open loop can still be settled, a closed one cannot.
             EntryKind::Loop => {
                 let open = memory.open_loops().into_iter();
-                open.take(MAX_LISTED_IDS).map(|it| it.id.as_str()).collect()
+                open.take(max_ids).map(|it| it.id.as_str()).collect()
             }
             _ => memory
                 .entries_of_kind(kind)
                 .rev()
-                .take(MAX_LISTED_IDS)
+                .take(max_ids)
                 .map(|entry| entry.id())
                 .collect(),
         };
@@ -130,15 +127,27 @@ impl SceneVerdict {
                     .is_some_and(|words| contains_quote(blueprint, words));
             proved || missing
         });
-        verdict
-            .facts
-            .retain(|fact| !fact.subject.trim().is_empty() && contains_quote(text, &fact.quote));
-        verdict
-            .loops
-            .retain(|moved| contains_quote(text, &moved.quote));
-        verdict
-            .new_loops
-            .retain(|new| !new.description.trim().is_empty() && contains_quote(text, &new.quote));
+        verdict.retain_proven_claims(text);
         Ok(verdict)
+    }
+
+    fn retain_proven_claims(&mut self, text: &str) {
+        self.facts
+            .retain(|fact| !fact.subject.trim().is_empty() && contains_quote(text, &fact.quote));
+        self.loops
+            .retain(|moved| contains_quote(text, &moved.quote));
+        self.new_loops
+            .retain(|new| !new.description.trim().is_empty() && contains_quote(text, &new.quote));
+    }
+
+    /// Returns the claims that another text still has the quotations of. A summary and a cast have none:
+    /// they stay as long as anything of the text does.
+    #[must_use]
+    pub fn retain_quoted(mut self, text: &str) -> Self {
+        self.retain_proven_claims(text);
+        // Without any claim left, nothing shows that this is still the scene the judge summarised.
+        let is_quoted =
+            !self.facts.is_empty() || !self.loops.is_empty() || !self.new_loops.is_empty();
+        if is_quoted { self } else { Self::default() }
     }
 }

@@ -4,7 +4,11 @@
 //! Texts of the story are data, not instructions. Each of their lines is prefixed with `│`, so that
 //! nothing written in a scene can pass for a part of the prompt.
 
-use super::record::{ContextUsed, TickRecord, TickState, TickStatus};
+use serde_json::Value;
+
+use super::execute::ExecutedAction;
+use super::plan::plan_schema;
+use super::record::{ContextUsed, TickRecord, TickState, TickStatus, found_line};
 use super::tools::{self, PlanNode};
 pub use crate::context_budget::estimate_tokens;
 use crate::context_budget::{ContextBudget, LineOrder, PromptSection, mark_as_data};
@@ -29,32 +33,41 @@ pub struct StoryView<'a> {
     /// Recent ticks, the newest last.
     pub ticks: &'a [TickRecord],
     pub policy: &'a GenerationPolicy,
+    /// Path and blueprint of the scene that is prepared.
+    pub next_scene: Option<(&'a str, &'a str)>,
+    /// The point of view of the next scene, where its blueprint or a plan above it names one.
+    pub next_pov: Option<&'a str>,
 }
 
 /// Parts of a prompt, by their names in the template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannerContext {
     pub parts: Vec<(&'static str, String)>,
+    /// JSON Schema of the answer.
+    pub schema: Value,
     /// Sizes of the sections, and what was left out.
     pub sections: Vec<PromptSection>,
     pub used: ContextUsed,
 }
 
 impl StoryView<'_> {
-    /// Returns the character the story follows: the chosen one, or else the first.
+    /// Returns the character the story follows: the next scene's point of view, the chosen one, or else
+    /// the first.
     #[must_use]
     pub fn active_character(&self) -> Option<&Character> {
-        let chosen = self.state.active_character.as_deref();
+        // The plan before the state: it decides who tells the next scene.
+        let chosen = self.next_pov.into_iter();
+        let mut chosen = chosen.chain(self.state.active_character.as_deref());
         let first = || self.memory.characters().next();
         chosen
-            .and_then(|id| self.memory.characters().find(|it| it.id == id))
+            .find_map(|id| self.memory.characters().find(|it| it.id == id))
             .or_else(first)
     }
 
-    /// Gathers the parts. Tools and the active character are always complete; lists are shortened
-    /// to fit the budget.
+    /// Gathers the parts for a template. Template, tools and the active character are always complete;
+    /// lists are shortened to fit the budget.
     #[must_use]
-    pub fn planner_context(&self) -> PlannerContext {
+    pub fn planner_context(&self, template: &str) -> PlannerContext {
         let active = self.active_character();
         let tool_lines = tools::ALL_TOOLS
             .iter()
@@ -66,8 +79,10 @@ impl StoryView<'_> {
         // What is always complete is paid first; a budget too small for it leaves the lists empty
         // instead of failing.
         let mut room = ContextBudget::new(self.policy.context_tokens);
+        room.take_fixed("instructions", template);
         room.take_fixed("tools", &tool_lines);
         room.take_fixed("active character", &details);
+        let schema = room.take_schema(|max_ids| plan_schema(self.memory, max_ids));
         // In order of importance: each part takes a share of what the ones before it left over, so
         // the last scenes win against the summary of the whole story.
         let recent_scenes = self.render_recent_scenes(&mut room);
@@ -106,6 +121,7 @@ impl StoryView<'_> {
             LineOrder::AsGiven,
         );
         let next_nodes = self.render_next_nodes(&mut room);
+        let next_blueprint = self.render_next_blueprint(&mut room);
         let overall_summary = self.render_overall_summary(&mut room);
         let parts = vec![
             ("novel_name", clean_line(self.novel)),
@@ -128,11 +144,13 @@ impl StoryView<'_> {
             ("characters", characters),
             ("locations", locations),
             ("next_nodes", next_nodes),
+            ("next_blueprint", next_blueprint),
             ("available_tools_description", tool_lines),
             ("last_error", self.last_error(tick)),
         ];
         PlannerContext {
             parts,
+            schema,
             sections: room.sections,
             used: self.context_used(),
         }
@@ -220,6 +238,15 @@ impl StoryView<'_> {
         });
         let none = "The plan has nothing that is open.";
         render_part(room, ("next nodes", 50), next, none, LineOrder::AsGiven)
+    }
+
+    /// Renders the blueprint of the scene that is prepared.
+    fn render_next_blueprint(&self, room: &mut ContextBudget) -> String {
+        let Some((path, blueprint)) = self.next_scene else {
+            return "None.".to_owned();
+        };
+        let text = room.take_beginning("blueprint", 60, blueprint);
+        format!("{path}:\n{text}")
     }
 
     /// Renders the first line of every scene's summary, where the policy asks for it.
@@ -372,6 +399,19 @@ fn render_loop_line(it: &OpenLoop, tick: u64) -> String {
         it.importance.as_str().to_uppercase(),
         it.text.replace('\n', " "),
         it.created_tick
+    )
+}
+
+/// Returns what a planner is told after its queries were run: their results, and to plan again with them.
+#[must_use]
+pub fn render_consultation(found: &[ExecutedAction], tokens: usize) -> String {
+    let mut room = ContextBudget::new(tokens);
+    let lines = found.iter().filter_map(found_line);
+    let taken = room.take_lines("found", 100, lines, LineOrder::AsGiven);
+    let results = taken.render("Nothing.", LineOrder::AsGiven, "");
+    format!(
+        "Your queries found:\n{results}\n\nThese queries are done. Answer with the whole plan again: with what you \
+         know now, and without repeating them."
     )
 }
 

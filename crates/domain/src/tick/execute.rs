@@ -52,6 +52,46 @@ pub fn execute_plan(
     done
 }
 
+/// Runs the queries of a plan, which change nothing, and returns what they found. Those that need the result
+/// of an earlier action are left out: it has not been run.
+pub fn run_queries(stage: &mut TickStage<'_>, plan: &TickPlan) -> Vec<ExecutedAction> {
+    let mut found = Vec::new();
+    for (index, action) in plan.actions.iter().enumerate() {
+        if !tools::is_query(&action.tool) {
+            continue;
+        }
+        if let Ok((args, result)) = run_action(stage, &action.tool, &action.args, index, &[]) {
+            found.push(ExecutedAction {
+                action_index: index,
+                tool: action.tool.clone(),
+                args,
+                result: Some(result),
+                error: None,
+                success: true,
+            });
+        }
+    }
+    found
+}
+
+/// Whether a query found anything.
+#[must_use]
+pub fn has_found_something(action: &ExecutedAction) -> bool {
+    fn is_empty(value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.values().all(is_empty),
+            Value::String(text) => text.is_empty(),
+            Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    action
+        .result
+        .as_ref()
+        .is_some_and(|result| !is_empty(result))
+}
+
 fn run_action(
     stage: &mut TickStage<'_>,
     name: &str,

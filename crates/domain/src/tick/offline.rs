@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::context::StoryView;
 use super::tools::PlanNode;
-use crate::memory::{Character, EntryKind, StoryMemory};
+use crate::memory::{Character, EntryKind, OpenLoop, StoryMemory};
 use crate::search::split_words;
 
 /// Planner name in the records of its ticks.
@@ -20,33 +20,31 @@ pub struct NamedInPlan {
     pub locations: Vec<String>,
 }
 
-/// Returns the plan for the next tick. Deterministic: the same state gives the same plan.
+/// Maximum number of loops that one plan closes.
+const MAX_CLOSED_LOOPS: usize = 3;
+
+/// Returns the plan for the next tick; `None` if the book is written and nothing of the plan is open.
+/// Deterministic: the same state gives the same plan.
 #[must_use]
-pub fn plan_offline(story: &StoryView<'_>, named: &NamedInPlan) -> Value {
-    let memory = story.memory;
-    let tick = story.tick;
-    let open: Vec<&PlanNode> = story
-        .nodes
-        .iter()
-        .filter(|node| node.is_written && node.progress != "complete")
-        .collect();
-    // Round robin over the open nodes: without progress on a node, the next tick takes another one.
-    let turn = usize::try_from(tick.saturating_sub(1)).unwrap_or(0);
-    let node = open.get(turn % open.len().max(1)).copied();
-    let subject = node.map(|node| {
-        format!(
-            "{} ({})",
-            node.title.as_deref().unwrap_or(&node.path),
-            node.path
-        )
-    });
+pub fn plan_offline(
+    story: &StoryView<'_>,
+    named: &NamedInPlan,
+    prose: &dyn Fn(&str) -> Option<String>,
+) -> Option<Value> {
+    let (memory, tick) = (story.memory, story.tick);
+    let subject = choose_node(story).map(describe_node);
     let mut actions = Vec::new();
+    close_loops(story, prose, &mut actions);
     let (pov, introduced) = choose_point_of_view(story, named, &mut actions);
     let place = choose_setting(memory, named, &mut actions);
+    // A plan that has no node to write yet still introduces its people and places.
+    let has_nodes = story.nodes.iter().any(|node| node.is_written);
+    if subject.is_none() && actions.is_empty() && has_nodes {
+        return None;
+    }
     // One step at a time: a plan that introduces a character leaves relationships to a later tick.
-    match introduced {
-        true => {}
-        false => plan_relationship(memory, pov.as_deref(), tick, &mut actions),
+    if !introduced {
+        plan_relationship(memory, pov.as_deref(), tick, &mut actions);
     }
     plan_memory(memory, subject.as_deref(), tick, &mut actions);
     let about = subject.unwrap_or_else(|| "what is still open".to_owned());
@@ -71,7 +69,87 @@ pub fn plan_offline(story: &StoryView<'_>, named: &NamedInPlan) -> Value {
     if let Some(place) = place {
         plan["target_location"] = json!(place);
     }
-    plan
+    Some(plan)
+}
+
+/// Chooses the first open node that no tick has taken up, so that every blueprint has its turn; then they
+/// take turns.
+fn choose_node<'a>(story: &StoryView<'a>) -> Option<&'a PlanNode> {
+    let open: Vec<&PlanNode> = story
+        .nodes
+        .iter()
+        .filter(|node| node.is_written && node.progress != "complete")
+        .collect();
+    // The loop it opens is the mark that a tick has taken the node up.
+    let is_new = |node: &&&PlanNode| {
+        let question = ask_about(&describe_node(node));
+        !story.memory.loops().any(|it| it.text == question)
+    };
+    let turn = usize::try_from(story.tick.saturating_sub(1)).unwrap_or(0);
+    let in_turn = || open.get(turn % open.len().max(1));
+    open.iter().find(is_new).or_else(in_turn).copied()
+}
+
+/// Returns a node as plans name it.
+fn describe_node(node: &PlanNode) -> String {
+    format!(
+        "{} ({})",
+        node.title.as_deref().unwrap_or(&node.path),
+        node.path
+    )
+}
+
+/// Returns the question that a node opens.
+fn ask_about(subject: &str) -> String {
+    format!("How does {subject} turn out?")
+        .chars()
+        .take(280)
+        .collect()
+}
+
+/// Closes the questions of nodes that are written, with the last sentence of their text.
+fn close_loops(
+    story: &StoryView<'_>,
+    prose: &dyn Fn(&str) -> Option<String>,
+    actions: &mut Vec<Value>,
+) {
+    let written = story
+        .nodes
+        .iter()
+        .filter(|node| node.is_written && node.progress == "complete");
+    for node in written {
+        let question = ask_about(&describe_node(node));
+        let is_asked = |it: &&&OpenLoop| it.text == question;
+        let open = story.memory.open_loops();
+        let Some(asked) = open.iter().find(is_asked) else {
+            continue;
+        };
+        let scene = story
+            .memory
+            .scenes()
+            .find(|scene| scene.node.as_deref() == Some(&node.path));
+        let last = prose(&node.path).and_then(|text| last_sentence(&text));
+        // `loop.close` has to quote a committed scene; without one the loop stays open.
+        let (Some(scene), Some(evidence)) = (scene, last) else {
+            continue;
+        };
+        actions.push(json!({
+            "tool": "loop.close",
+            "args": { "loop_id": asked.id, "outcome": "resolved", "reason": "the scene is written",
+                      "scene_id": scene.id, "evidence": evidence },
+            "reason": "its scene is written",
+        }));
+        if actions.len() >= MAX_CLOSED_LOOPS {
+            break;
+        }
+    }
+}
+
+/// Returns the last sentence of a text.
+fn last_sentence(text: &str) -> Option<String> {
+    let mut sentences = text.split(['.', '!', '?', '…', '\n']).map(str::trim);
+    let last = sentences.rfind(|it| !split_words(it).is_empty())?;
+    Some(last.chars().take(380).collect())
 }
 
 /// Chooses the point-of-view character, and introduces the next character that the plan names.
@@ -99,12 +177,14 @@ fn choose_point_of_view(
         "reason": "the plan names them, the memory does not",
     }));
     let active = story.active_character().map(|it| it.id.clone());
+    // The new character has no id before the plan runs: `$N.id` is the result of action N.
     (active.or_else(|| Some(format!("${index}.id"))), true)
 }
 
 /// Whether the memory has an entry for a name of the plan: under this name, an alias or a part of either.
 fn is_known(memory: &StoryMemory, kind: EntryKind, name: &str) -> bool {
     let words = split_words(name);
+    // The plan may give the full name of someone the memory knows by a part of it.
     let is_part = |known: &str| {
         let parts = split_words(known);
         !parts.is_empty() && parts.iter().all(|part| words.contains(part))
@@ -165,10 +245,7 @@ fn plan_relationship(memory: &StoryMemory, pov: Option<&str>, tick: u64, actions
 /// Opens a loop for a node that has none, or searches what is known about it.
 fn plan_memory(memory: &StoryMemory, subject: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
     let Some(subject) = subject else { return };
-    let description: String = format!("How does {subject} turn out?")
-        .chars()
-        .take(280)
-        .collect();
+    let description = ask_about(subject);
     // Compared with closed loops as well, or a settled question would be asked again.
     if memory.loops().any(|it| it.text == description) {
         let words: String = subject.chars().take(120).collect();

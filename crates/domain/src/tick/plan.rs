@@ -12,8 +12,6 @@ use crate::memory::{EntryKind, StoryMemory};
 pub const WARN_ABOVE_ACTIONS: usize = 4;
 /// Maximum number of actions; more are refused, because a plan is a single step of the story.
 pub const MAX_PLAN_ACTIONS: usize = 12;
-/// Maximum number of ids listed in the schema; some providers reject larger enums.
-const MAX_LISTED_IDS: usize = 400;
 
 /// A plan for one tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -263,16 +261,17 @@ fn resolve_id(
     }
 }
 
-/// Returns the JSON Schema of a plan for these tools and this memory.
+/// Returns the JSON Schema of a plan for these tools and this memory, with at most `max_ids` ids in an
+/// enumeration.
 ///
 /// Tool names are constants, ids are enums and every length is bounded, because constrained
 /// decoding cannot produce what the schema excludes.
 #[must_use]
-pub fn plan_schema(memory: &StoryMemory) -> Value {
+pub fn plan_schema(memory: &StoryMemory, max_ids: usize) -> Value {
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
     let actions: Vec<Value> = tools::ALL_TOOLS
         .iter()
-        .map(|tool| action_schema(tool, memory))
+        .map(|tool| action_schema(tool, memory, max_ids))
         .collect();
     let mut properties = json!({
         "rationale": text(800),
@@ -286,7 +285,7 @@ pub fn plan_schema(memory: &StoryMemory) -> Value {
         ("pov_character", EntryKind::Character),
         ("target_location", EntryKind::Location),
     ] {
-        let ids = list_ids(memory, kind);
+        let ids = list_ids(memory, kind, max_ids);
         // An empty enum is invalid in JSON Schema.
         if !ids.is_empty() {
             properties[field] = json!({ "type": "string", "enum": ids });
@@ -299,20 +298,20 @@ pub fn plan_schema(memory: &StoryMemory) -> Value {
     })
 }
 
-fn action_schema(tool: &TickTool, memory: &StoryMemory) -> Value {
+fn action_schema(tool: &TickTool, memory: &StoryMemory, max_ids: usize) -> Value {
     json!({
         "type": "object",
         "required": ["tool", "args"],
         "properties": {
             "tool": { "type": "string", "const": tool.name },
-            "args": tool.argument_schema(&|kind| list_ids(memory, kind)),
+            "args": tool.argument_schema(&|kind| list_ids(memory, kind, max_ids)),
             "reason": { "type": "string", "maxLength": 300 },
         },
     })
 }
 
-/// Returns the newest ids of a kind, at most [`MAX_LISTED_IDS`], oldest first.
-fn list_ids(memory: &StoryMemory, kind: EntryKind) -> Vec<String> {
+/// Returns the newest ids of a kind, at most `max_ids`, oldest first.
+fn list_ids(memory: &StoryMemory, kind: EntryKind, max_ids: usize) -> Vec<String> {
     let mut ids: Vec<String> = match kind {
         // Closed loops cannot be closed again; listing them would only invite mistakes.
         EntryKind::Loop => memory
@@ -327,7 +326,7 @@ fn list_ids(memory: &StoryMemory, kind: EntryKind) -> Vec<String> {
             .map(|entry| entry.id().to_owned())
             .collect(),
     };
-    ids.truncate(MAX_LISTED_IDS);
+    ids.truncate(max_ids);
     ids.reverse();
     ids
 }

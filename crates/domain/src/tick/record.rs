@@ -23,6 +23,9 @@ pub struct TickState {
     /// The last tick that is settled: done, skipped or parked.
     pub current_tick: u64,
     pub active_character: Option<String>,
+    /// Whether the author chose whom the story follows; a tick does not change it then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_chosen: bool,
     /// The story's title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub novel: Option<String>,
@@ -77,6 +80,12 @@ pub struct TickRecord {
     pub context_used: ContextUsed,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Path of the scene that it prepares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scene: Option<String>,
+    /// Queries whose results the planner got before its last plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consulted: Vec<ExecutedAction>,
 }
 
 impl TickRecord {
@@ -89,17 +98,17 @@ impl TickRecord {
 
     /// Returns what the tick's queries found, one line each.
     pub fn found_lines(&self) -> impl Iterator<Item = String> + '_ {
-        let found = self
-            .executed
-            .iter()
-            .filter(|action| action.success && is_query(&action.tool));
-        found.filter_map(|action| {
-            let result = action.result.as_ref()?.to_string();
-            let args = Value::Object(action.args.clone()).to_string();
-            let cut: String = result.chars().take(MAX_RESULT_CHARS).collect();
-            let more = if cut.len() < result.len() { "…" } else { "" };
-            Some(format!("{} {args}: {cut}{more}", action.tool))
-        })
+        // A plan may repeat a query the planner was consulted about; its result would be told
+        // twice.
+        let is_asked_before = |action: &&ExecutedAction| {
+            let same = |it: &ExecutedAction| it.tool == action.tool && it.args == action.args;
+            !self.consulted.iter().any(same)
+        };
+        let executed = self.executed.iter().filter(move |it| is_asked_before(it));
+        let queries = self.consulted.iter().chain(executed);
+        queries
+            .filter(|action| action.success && is_query(&action.tool))
+            .filter_map(found_line)
     }
 
     /// Returns the index of the first action that is still to be run.
@@ -108,6 +117,16 @@ impl TickRecord {
         // Actions run in order and stop at the first failure, so the count is the index.
         self.executed.iter().filter(|action| action.success).count()
     }
+}
+
+/// Returns what a query found, as one line.
+#[must_use]
+pub(super) fn found_line(action: &ExecutedAction) -> Option<String> {
+    let result = action.result.as_ref()?.to_string();
+    let args = Value::Object(action.args.clone()).to_string();
+    let cut: String = result.chars().take(MAX_RESULT_CHARS).collect();
+    let more = if cut.len() < result.len() { "…" } else { "" };
+    Some(format!("{} {args}: {cut}{more}", action.tool))
 }
 
 impl Recorded for TickRecord {

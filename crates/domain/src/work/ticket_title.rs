@@ -51,6 +51,7 @@ pub fn describe_branch(branch: &str) -> Option<BranchTicket> {
     let kind = folder_kind.or_else(|| words.first().and_then(kind_of));
     let issue = take_issue(&mut words);
     let title = capitalise(&words.join(" "));
+    // A bare issue number says nothing about the work.
     (title.chars().filter(|c| c.is_alphabetic()).count() >= 3).then(|| BranchTicket {
         title: limit_title(&title),
         kind: kind.unwrap_or("task"),
@@ -61,6 +62,7 @@ pub fn describe_branch(branch: &str) -> Option<BranchTicket> {
 /// Takes the issue number from the start of a branch's words: `ABC 12 …`, `345 …`.
 fn take_issue(words: &mut Vec<&str>) -> Option<String> {
     let is_number = |word: &&str| word.chars().all(|c| c.is_ascii_digit());
+    // Upper case only: in `add-2-factor-login` the first words are no key of a tracker.
     let is_key = |word: &&str| word.len() >= 2 && word.chars().all(|c| c.is_ascii_uppercase());
     let first = words.first()?;
     if is_key(first) && words.get(1).is_some_and(is_number) {
@@ -151,6 +153,7 @@ const MIN_PROMPT_WORDS: usize = 3;
 #[must_use]
 pub fn title_from_prompt(prompt: &str) -> Option<String> {
     let text = prompt.trim_start();
+    // Slash commands, pasted markup and mentions are addressed to the host, not a task in words.
     if text.starts_with(['/', '#', '<', '{', '@', '!']) {
         return None;
     }

@@ -335,7 +335,7 @@ fn a_loop_is_resolved_by_the_words_of_a_scene_not_by_claim() {
 
 #[test]
 fn the_schema_names_every_tool_and_bounds_everything() {
-    let schema = plan_schema(&memory());
+    let schema = plan_schema(&memory(), 400);
     let actions = schema["properties"]["actions"]["items"]["anyOf"]
         .as_array()
         .unwrap();

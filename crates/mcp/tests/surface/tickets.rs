@@ -164,6 +164,161 @@ fn a_feature_from_nothing_to_done() {
     assert_eq!(aliases(&again), ["001", "001a"], "as it was left");
 }
 
+/// The text of our own lines, without those of files.
+fn own_lines(text: &Value) -> String {
+    let lines = text.as_str().unwrap().lines();
+    let ours: Vec<&str> = lines.filter(|line| !line.starts_with('│')).collect();
+    ours.join("\n")
+}
+
+#[test]
+fn scenarios_are_written_one_by_one_and_the_rest_of_their_file_stays() {
+    const FILE: &str = "tickets/001-limits/test-definitions.md";
+    let world = World::tickets();
+    let surface = surface(&world);
+    done(&surface, "ticket_new", json!({ "title": "Limits" }));
+    let prompt = done(
+        &surface,
+        "plan_prompt",
+        json!({ "node": "001/lines-are-counted" }),
+    );
+    assert!(
+        prompt["prompt"].as_str().unwrap().contains(FILE),
+        "{prompt}"
+    );
+    let one = json!({ "node": "001/lines-are-counted", "text": "Scenario: Lines are counted\n  Given a line\n" });
+    let written = done(&surface, "plan_write", one.clone());
+    assert_eq!(
+        (
+            &written["created"],
+            &written["entity_type"],
+            &written["path"]
+        ),
+        (
+            &json!(true),
+            &json!("scenario"),
+            &json!("001/lines-are-counted")
+        )
+    );
+    let two = json!({ "node": "001/blanks-too", "text": "Scenario: Blanks too\n  Given none" });
+    done(&surface, "plan_write", two);
+    assert_eq!(
+        world.text(FILE),
+        "Scenario: Lines are counted\n  Given a line\n\nScenario: Blanks too\n  Given none\n"
+    );
+    // As with every text: what is replaced was read.
+    let blind = failed(&surface, "plan_write", one.clone());
+    assert_eq!(blind["kind"], "conflict", "{blind}");
+    let read = done(
+        &surface,
+        "plan_read",
+        json!({ "node": "001/lines-are-counted" }),
+    );
+    let mut change = one;
+    change["expected_version"] = read["version_hash"].clone();
+    change["text"] = json!("Scenario: Lines are counted\n  Given two lines");
+    assert_eq!(done(&surface, "plan_write", change)["created"], false);
+    assert!(
+        world
+            .text(FILE)
+            .contains("Given two lines\n\nScenario: Blanks too")
+    );
+    for (node, text, part) in [
+        ("001/three", "Scenario: Four", "makes it `001/four`"),
+        (
+            "001/three",
+            "Given nothing",
+            "has to begin with `Scenario: TITLE`",
+        ),
+        (
+            "001/three",
+            "Scenario: Three\n\nScenario: Four",
+            "one at a time",
+        ),
+        ("009/three", "Scenario: Three", "009"),
+    ] {
+        let error = failed(
+            &surface,
+            "plan_write",
+            json!({ "node": node, "text": text }),
+        );
+        assert!(error["message"].as_str().unwrap().contains(part), "{error}");
+    }
+    let held = as_another(&surface, "claim", json!({ "node": "001" }));
+    assert!(matches!(held, Called::Done(_)), "{held:?}");
+    let three = json!({ "node": "001/three", "text": "Scenario: Three" });
+    let refused = failed(&surface, "plan_write", three);
+    assert!(refused.to_string().contains("claim"), "{refused}");
+}
+
+/// A client without a shell gets calls, in the guides as well.
+#[test]
+fn guides_and_contexts_name_calls_with_the_tickets_own_id() {
+    let world = World::tickets();
+    let surface = surface(&world);
+    done(&surface, "ticket_new", json!({ "title": "Limits" }));
+    let entered = done(
+        &surface,
+        "focus",
+        json!({ "action": "enter", "node": "001" }),
+    );
+    let mut texts = vec![own_lines(&entered["context"])];
+    for phase in [
+        "define-behavior",
+        "scenario-gate",
+        "decomposition",
+        "implement",
+        "done",
+    ] {
+        let moved = surface.call(
+            &agent(),
+            "ticket_phase",
+            &json!({ "ticket": "001", "phase": phase }),
+        );
+        let Called::Done(moved) = moved else {
+            panic!("{phase}: {moved:?}");
+        };
+        texts.push(own_lines(&moved["guide"]));
+    }
+    texts.push(own_lines(&done(&surface, "work_brief", json!({}))["text"]));
+    let all = texts.join("\n");
+    assert!(
+        all.contains(r#"ticket_phase {"phase":"define-behavior","ticket":"001"}"#),
+        "{all}"
+    );
+    for line in all.lines() {
+        assert!(
+            !line.contains("`tl ") && !line.trim().starts_with("tl "),
+            "{line}"
+        );
+    }
+}
+
+/// What a command prints as a warning is part of the result.
+#[test]
+fn a_claim_of_done_without_work_is_told() {
+    let world = World::tickets();
+    world.write(
+        "tickets/001-limits/ticket.md",
+        "---\nid: '001'\nphase: implement\nneeds: ['002']\n---\n# Limits\n",
+    );
+    world.write(
+        "tickets/002-first/ticket.md",
+        "---\nid: '002'\nphase: implement\n---\n# First\n",
+    );
+    let surface = surface(&world);
+    let begun = done(
+        &surface,
+        "plan_progress",
+        json!({ "node": "001", "progress": "active" }),
+    );
+    let warnings = begun["warnings"].to_string();
+    assert!(
+        warnings.contains("needs `002`, which is not complete"),
+        "{begun}"
+    );
+}
+
 #[test]
 fn what_one_session_holds_another_does_not_get() {
     let world = World::tickets();

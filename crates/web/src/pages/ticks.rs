@@ -9,10 +9,7 @@ use domain::tick::execute::ExecutedAction;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use super::timeline::Done;
-use super::{
-    NavigationEntry, link_to_node, render_message, render_notice, render_page, render_time,
-};
+use super::{NavigationEntry, link_to_node, render_message, render_page, render_time};
 use crate::api::Ticks;
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
@@ -22,19 +19,20 @@ pub(crate) async fn ticks_page(
     State(dashboard): State<Dashboard>,
     rights: Rights,
     Query(asked): Query<Ticks>,
-    Query(after): Query<Done>,
 ) -> Result<Page, Refusal> {
     // The page shows the newest ticks; the link below loads all of them.
     let limit = asked.clamped_limit();
-    let found = dashboard.ask(move |ctx| show_ticks(ctx, limit)).await?;
+    let found = dashboard
+        .ask_tree(move |ctx, known| show_ticks(ctx, known, limit))
+        .await?;
     Ok(render_page(
-        NavigationEntry::Ticks,
-        "Ticks",
-        &render_content(&rights, &found, after.done.as_deref()),
+        NavigationEntry::Story,
+        "Story",
+        &render_content(&rights, &found),
     ))
 }
 
-fn render_content(rights: &Rights, found: &TicksView, after: Option<&str>) -> Markup {
+fn render_content(rights: &Rights, found: &TicksView) -> Markup {
     let TicksView {
         novel,
         current_tick,
@@ -45,8 +43,7 @@ fn render_content(rights: &Rights, found: &TicksView, after: Option<&str>) -> Ma
         spent,
     } = found;
     html! {
-        h1 { "Ticks" }
-        (render_notice(after))
+        h1 { "Story" }
         section #story data-live {
             @if ticks.is_empty() && scenes.is_empty() {
                 p.quiet { "The loop has not run here. " code { "tl story tick" } " plans the next step of a story and carries it out; "
@@ -70,7 +67,7 @@ fn render_content(rights: &Rights, found: &TicksView, after: Option<&str>) -> Ma
             @if !ticks.is_empty() { h2 { "The loop" } }
             @for tick in ticks { (render_tick(rights, tick)) }
             @if *ticks_total > ticks.len() {
-                nav.pages aria-label="Parts of the list" { a href={ "/ticks?limit=" (ticks_total) } { "All " (ticks_total) } }
+                nav.pages aria-label="Parts of the list" { a href={ "/story?limit=" (ticks_total) } { "All " (ticks_total) } }
             }
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn run_steps(demo: &Demo) -> Result<(), Failure> {
 
     demo.print_heading("3. The act is edited, in whatever way: everything below is stale at once");
     // Edited in the file and not by a command, because that is how it happens: the next command
-    // has to notice it by itdemo.
+    // has to notice it by itself.
     let edited = ACT_TEXT.replace(
         "She refuses to leave the ship.",
         "She leaves the ship for the first time in nine years.",
@@ -53,7 +53,7 @@ pub(super) fn run_steps(demo: &Demo) -> Result<(), Failure> {
     demo.print_heading("4. Decide: approve the new act, and keep the chapter as it is");
     demo.run_command(&["approve", "act", "1"], ExitCode::Done)?;
     demo.run_command(&["revalidate", "chapter", "1", "--keep"], ExitCode::Done)?;
-    demo.print_remark("The chapter did not change, so its scene holds again by itdemo.");
+    demo.print_remark("The chapter did not change, so its scene holds again by itself.");
     demo.run_command(&["tree"], ExitCode::Done)?;
 
     demo.print_heading("5. Every version is kept: restore one, and undo that too");

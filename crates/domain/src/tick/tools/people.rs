@@ -93,6 +93,8 @@ pub(super) const RELATIONSHIP_CREATE: TickTool = TickTool {
     ],
     run: |stage, args| {
         let (one, other) = read_character_pair(args)?;
+        // One tie for each pair: a second one would split their history and let the views
+        // contradict.
         if let Some(tie) = stage
             .memory
             .relationships()

@@ -3,6 +3,7 @@
 
 mod edit_memory;
 mod generation_submit;
+mod reread;
 mod scene_status;
 mod search_memory;
 mod show_memory;
@@ -13,12 +14,18 @@ mod tick_submit;
 use application::Context;
 use application::generation::advance::next_step;
 use application::generation::start_generation::{cancel_generation, resume_generation};
+use application::generation::variants::{choose_variant, show_variants};
+use application::memory::change_identity::{intend_fact, merge_memory, split_memory};
 use application::memory::edit_memory::forget_entry;
-use application::novel::compile_novel::compile_novel;
+use application::memory::memory_at::memory_at;
+use application::memory::reread_prose::begin_reading;
+use application::novel::compile_novel::{CompileRequest, compile_novel};
+use application::novel::follow_character::{follow_character, show_followed};
 use application::novel::novel_stats::novel_stats;
 use application::show_ticks::show_ticks;
 use application::tick::run_tick::retry_tick;
 use application::tick::skip_tick::skip_tick;
+use application::tree_cache::{CachedTree, record_file_changes};
 use domain::ids::Principal;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,7 +54,10 @@ pub(super) fn list_tools() -> Vec<Tool> {
         Hints::READS.define_tool(
             "story_ticks",
             "Use to see the last ticks and what came of them.",
-            |ctx, Nothing {}| AnyObject::new(&show_ticks(ctx, 10)?),
+            |ctx, Nothing {}| {
+                record_file_changes(ctx)?;
+                AnyObject::new(&show_ticks(ctx, &CachedTree::read(ctx)?, 10)?)
+            },
         ),
         Hints::GOES_ON.define_tool(
             "story_tick_retry",
@@ -91,6 +101,19 @@ pub(super) fn list_tools() -> Vec<Tool> {
                 },
             )
             .seed("resume_generation", SeedArguments::Scene),
+        Hints::READS.define_tool(
+            "story_scene_variants",
+            "Use to read the drafts of a scene that was begun with `variants`, with what was found in each.",
+            |ctx, SceneOnly { scene }| AnyObject::new(&show_variants(ctx, &node_words(&scene))?),
+        ),
+        Hints::CHANGES.define_tool(
+            "story_scene_choose",
+            "Use when the author has chosen one of the variants: returns the next step with it. The others are kept unless `discard`.",
+            |ctx, Choice { scene, variant, discard }| {
+                let chosen = choose_variant(ctx, &node_words(&scene), variant, discard)?;
+                next_step(ctx, &[chosen.generation.scene])
+            },
+        ),
         Hints::DESTROYS.define_tool(
             "story_scene_cancel",
             "Use to give up writing a scene; the written text is kept.",
@@ -121,17 +144,76 @@ pub(super) fn list_tools() -> Vec<Tool> {
             "Use to remove an entry of the story's memory.",
             |ctx, EntryOnly { entry }| AnyObject::new(&forget_entry(ctx, &entry)?),
         ),
+        Hints::CHANGES.define_tool(
+            "story_memory_reread",
+            "Use to read written texts into the story's memory by rules: a scene, everything below a node, or without one the whole story. For one scene, story_memory_read lets your model read it better.",
+            reread::run,
+        ),
+        Hints::READS.define_tool(
+            "story_memory_read",
+            "Use to read a written scene yourself: returns the prompt, the schema of the verdict and a nonce. Answer with story_memory_read_submit.",
+            |ctx, SceneOnly { scene }| {
+                AnyObject::new(&begin_reading(ctx, &node_words(&scene), None)?)
+            },
+        ),
+        Hints::CHANGES.define_tool(
+            "story_memory_read_submit",
+            "Use to answer story_memory_read: claims with a quotation of the text replace what was read in it before.",
+            reread::submit,
+        ),
+        Hints::READS.define_tool(
+            "story_memory_at",
+            "Use to see who knows what before a scene, since when, and which loops are open then.",
+            |ctx, SceneOnly { scene }| AnyObject::new(&memory_at(ctx, &node_words(&scene))?),
+        ),
+        Hints::CHANGES.define_tool(
+            "story_memory_merge",
+            "Use when two entries are one person or place: the second becomes another name of the first.",
+            |ctx, Merged { kept, gone }| AnyObject::new(&merge_memory(ctx, &kept, &gone)?),
+        ),
+        Hints::GOES_ON.define_tool(
+            "story_memory_split",
+            "Use when one entry is two people or places: this name becomes an entry of its own.",
+            |ctx, Split { entry, name }| AnyObject::new(&split_memory(ctx, &entry, &name)?),
+        ),
+        Hints::CHANGES.define_tool(
+            "story_memory_intend",
+            "Use when a person says that a fact contradicts another one on purpose: it is not a finding again.",
+            |ctx, EntryOnly { entry }| AnyObject::new(&intend_fact(ctx, &entry)?),
+        ),
         Hints::READS.define_tool(
             "story_stats",
             "Use to see how far the book is: words, scenes, what is open.",
             |ctx, Nothing {}| AnyObject::new(&novel_stats(ctx)?),
         ),
+        Hints::CHANGES.define_tool(
+            "story_follow",
+            "Use to see or choose whom the story follows; a `pov` in a plan comes first.",
+            |ctx, FollowArguments { character, by_plan }| match (character, by_plan) {
+                (None, false) => show_followed(ctx),
+                (character, _) => follow_character(ctx, character.as_deref()),
+            },
+        ),
         Hints::READS.define_tool(
             "story_compile",
             "Use to see what the compiled book has: chapters, words, scenes that are missing or no longer follow from their plan.",
-            |ctx, Nothing {}| AnyObject::new(&compile_novel(ctx)?.view),
+            // Without the book itself, which no context holds; `tl story compile`
+            // writes it to a file.
+            |ctx, Nothing {}| AnyObject::new(&compile_novel(ctx, &CompileRequest::default())?.view),
         ),
     ]
+}
+
+/// Whom the story is to follow.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FollowArguments {
+    /// name, alias or id; without it, only shows whom
+    #[serde(default)]
+    character: Option<String>,
+    /// let the plans decide again
+    #[serde(default)]
+    by_plan: bool,
 }
 
 /// Returns the author recorded for the output of a host's model.
@@ -150,6 +232,19 @@ pub(crate) struct SceneOnly {
     scene: String,
 }
 
+/// The author's choice among the variants of a scene.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Choice {
+    /// alias or path
+    scene: String,
+    /// its number, from 1
+    variant: usize,
+    /// do not keep the others
+    #[serde(default)]
+    discard: bool,
+}
+
 /// A tick only.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -164,4 +259,24 @@ pub(crate) struct TickOnly {
 pub(crate) struct EntryOnly {
     /// id or name
     entry: String,
+}
+
+/// Two entries that are one.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Merged {
+    /// id or name of the entry that stays
+    kept: String,
+    /// id or name of the entry that becomes another name of it
+    gone: String,
+}
+
+/// A name that belongs to someone else.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Split {
+    /// id or name
+    entry: String,
+    /// the name to split off
+    name: String,
 }

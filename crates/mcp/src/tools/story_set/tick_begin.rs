@@ -13,7 +13,7 @@ use crate::tools::arguments::Nothing;
 #[serde(rename_all = "kebab-case", tag = "next")]
 pub(crate) enum Begun {
     // As large as the rest of the schema, and explained by the prompt in it.
-    Ask(#[schemars(with = "Map<String, Value>")] TickAsk),
+    Ask(#[schemars(with = "Map<String, Value>")] Box<TickAsk>),
     Resumed {
         from_action: usize,
         outcome: Box<TickOutcome>,

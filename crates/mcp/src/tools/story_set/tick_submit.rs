@@ -30,11 +30,10 @@ pub(super) fn run(
         ctx,
         &PlanAnswer {
             nonce,
-            again: None,
             plan,
             planner: signature(ctx),
             // The host pays for its model; the server knows neither tokens nor price.
-            spent: Vec::new(),
+            ..PlanAnswer::default()
         },
     )?;
     // The earlier actions are kept, but a model that reads "done" goes on as if all of it were.

@@ -6,6 +6,7 @@ mod level;
 mod list;
 mod new;
 mod phase;
+mod priority;
 mod scenario_done;
 mod scenarios;
 mod split;
@@ -60,6 +61,11 @@ pub(super) fn list_tools() -> Vec<Tool> {
             "ticket_level",
             "Use to say how large a ticket is; without a level it is estimated again.",
             level::run,
+        ),
+        Hints::CHANGES.define_tool(
+            "ticket_priority",
+            "Use to say how urgent a ticket is: it orders what comes next.",
+            priority::run,
         ),
         Hints::READS.define_tool(
             "ticket_list",

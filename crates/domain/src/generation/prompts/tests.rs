@@ -1,0 +1,243 @@
+//! Tests of the prompts: what is in them, within which size.
+
+use super::*;
+use crate::memory::{Entry, OpenLoop, Relationship};
+use crate::tick::plan::TickPlan;
+use crate::tick::{ContextUsed, TickStatus};
+use crate::time::Timestamp;
+
+fn story() -> StoryMemory {
+    let mut memory = StoryMemory::default();
+    memory.add_entry(Entry::Character(Character {
+        name: "Elena Vasquez".to_owned(),
+        traits: vec!["stubborn".to_owned()],
+        goals: vec!["find the map".to_owned()],
+        emotional_state: Some("uneasy".to_owned()),
+        ..Character::default()
+    }));
+    memory.add_entry(Entry::Character(Character {
+        name: "Marcus Thorne".to_owned(),
+        ..Character::default()
+    }));
+    memory.add_entry(Entry::Location(Location {
+        name: "The Archive".to_owned(),
+        atmosphere: "a brass door".to_owned(),
+        ..Location::default()
+    }));
+    memory.add_entry(Entry::Relationship(Relationship {
+        character_a: "C0".to_owned(),
+        character_b: "C1".to_owned(),
+        status: "strained".to_owned(),
+        perspective_a: "since the quarrel".to_owned(),
+        ..Relationship::default()
+    }));
+    memory.add_entry(Entry::Loop(OpenLoop {
+        text: "Who tore the fragment?".to_owned(),
+        ..OpenLoop::default()
+    }));
+    memory.add_entry(Entry::Fact(StoryFact {
+        subject: "C0".to_owned(),
+        predicate: "has eyes".to_owned(),
+        object: "green".to_owned(),
+        ..StoryFact::default()
+    }));
+    memory
+}
+
+fn tick() -> TickRecord {
+    TickRecord {
+        tick: 1,
+        status: TickStatus::Done,
+        at: Timestamp::from_millis(0),
+        planner: "test".to_owned(),
+        plan: TickPlan {
+            rationale: "r".to_owned(),
+            scene_intention: "C0 follows the clerk".to_owned(),
+            target_location: Some("L0".to_owned()),
+            expected_outcomes: vec!["the clerk is warned".to_owned()],
+            ..TickPlan::default()
+        },
+        executed: vec![crate::tick::execute::ExecutedAction {
+            action_index: 0,
+            tool: "memory.search".to_owned(),
+            args: serde_json::Map::new(),
+            result: Some(json!([{ "id": "C1", "text": "owes a debt" }])),
+            error: None,
+            success: true,
+        }],
+        errors: Vec::new(),
+        failures: 0,
+        context_used: ContextUsed::default(),
+        warnings: Vec::new(),
+        scene: None,
+        consulted: Vec::new(),
+    }
+}
+
+fn writer_prompt(tokens: usize, before: &[String]) -> StepPrompt {
+    let memory = story();
+    let ticks = [tick()];
+    let material = WritingMaterial {
+        novel: "The Map",
+        scene: "scene-0101",
+        blueprint: "# The drawer\n\n## Characters\n- Elena\n- Marcus\n",
+        parent: "# Chapter\n",
+        memory: &memory,
+        ticks: &ticks,
+        before,
+        guidance: &AuthorGuidance::default(),
+        comments: &[],
+        words: 900,
+        tokens,
+    };
+    let mut room = ContextBudget::new(tokens);
+    let text = material.render_writer_prompt(WRITER_TEMPLATE, &mut room);
+    StepPrompt {
+        text,
+        schema: None,
+        sections: room.sections,
+    }
+}
+
+/// Defect: of nine things in the memory and the plan of the tick, none was in the writer's prompt, because
+/// the blueprint says "Elena" and the memory "Elena Vasquez".
+#[test]
+fn what_the_tick_decided_and_the_cast_is_in_the_writers_prompt() {
+    let prompt = writer_prompt(12_000, &[]).text;
+    for part in [
+        "uneasy",
+        "strained",
+        "quarrel",
+        "fragment",
+        "Archive",
+        "brass door",
+        "stubborn",
+        "find the map",
+        "Elena Vasquez follows the clerk",
+        "the clerk is warned",
+        "owes a debt",
+        "eyes green",
+    ] {
+        assert!(prompt.contains(part), "no `{part}` in {prompt}");
+    }
+    assert!(!prompt.contains("C0") && !prompt.contains("L0"), "{prompt}");
+}
+
+/// Defect: with long scenes before it, people and facts were cut away, and the newest prose at its end.
+#[test]
+fn people_and_facts_are_kept_and_old_prose_is_left_out() {
+    let long = "The rain fell on the roofs of the town. ".repeat(2_000) + "The last lamp went out.";
+    let prompt = writer_prompt(2_500, &[long]);
+    for part in [
+        "uneasy",
+        "eyes green",
+        "strained",
+        "The last lamp went out.",
+    ] {
+        assert!(prompt.text.contains(part), "no `{part}`");
+    }
+    let used: usize = prompt.sections.iter().map(|section| section.tokens).sum();
+    assert!(used <= 2_500, "{used}");
+    let before = prompt.sections.last().unwrap();
+    assert!(
+        before.name == "scenes before" && before.left_out > 1_000,
+        "what was left out is named: {before:?}"
+    );
+}
+
+/// Defect: 48,693 bytes at 3,000 tokens, with 390 characters and 400 loops.
+#[test]
+fn the_judges_prompt_is_bounded() {
+    let mut memory = story();
+    for number in 0..400 {
+        memory.add_entry(Entry::Character(Character {
+            name: format!("Extra {number} with a long name of the large cast"),
+            ..Character::default()
+        }));
+        memory.add_entry(Entry::Loop(OpenLoop {
+            text: format!("Question {number} that a reader waits for since long ago?"),
+            ..OpenLoop::default()
+        }));
+    }
+    let material = WritingMaterial {
+        novel: "",
+        scene: "",
+        blueprint: "# One\n\n- Elena\n",
+        parent: "",
+        memory: &memory,
+        ticks: &[],
+        before: &[],
+        guidance: &AuthorGuidance::default(),
+        comments: &[],
+        words: 0,
+        tokens: 3_000,
+    };
+    let mut room = ContextBudget::new(3_000);
+    let prompt = material.render_judge_prompt("Elena went home.", &mut room);
+    assert!(prompt.len() < 12_000, "{}", prompt.len());
+    assert!(prompt.contains("C0: Elena Vasquez") && prompt.contains("are not shown"));
+}
+
+fn prompt_of_step(step: GenerationStep, tokens: usize) -> StepPrompt {
+    let memory = story();
+    let material = WritingMaterial {
+        novel: "The Map",
+        scene: "scene-0101",
+        blueprint: "# The drawer\n\n- Elena\n",
+        parent: "",
+        memory: &memory,
+        ticks: &[],
+        before: &[],
+        guidance: &AuthorGuidance::default(),
+        comments: &["on \"The lamp\": too early".to_owned()],
+        words: 900,
+        tokens,
+    };
+    let finding = |check: &str| SceneFinding {
+        check: check.to_owned(),
+        severity: crate::generation::FindingSeverity::Should,
+        problem: "the point of view slips".to_owned(),
+        quote: None,
+        against: None,
+    };
+    let generation = Generation {
+        step,
+        draft: "The lamp went out.".to_owned(),
+        findings: vec![finding("pov"), finding(COMMENT_CHECK)],
+        variants: vec![SceneVariant {
+            draft: "Rain had come early that year.".to_owned(),
+            writer: "w".to_owned(),
+            findings: Vec::new(),
+            verdict: None,
+        }],
+        ..Generation::begin_writing(
+            crate::ids::NodeId(1),
+            "scene-0101".to_owned(),
+            crate::ids::CanonicalHash(crate::ids::Digest32::of_bytes(b"")),
+            Timestamp::from_millis(0),
+        )
+    };
+    material.render_prompt(&generation, WRITER_TEMPLATE)
+}
+
+/// Comments of the author reach the writer with the words they are about, and not a second time as findings.
+#[test]
+fn comments_and_earlier_variants_are_in_the_writers_prompts() {
+    let revise = prompt_of_step(GenerationStep::Revise, 4_000).text;
+    assert!(revise.contains("│ on \"The lamp\": too early"), "{revise}");
+    assert_eq!(revise.matches("the point of view slips").count(), 1);
+    let write = prompt_of_step(GenerationStep::Write, 4_000).text;
+    assert!(write.contains("too early") && write.contains("│ Rain had come early"));
+}
+
+/// Defect: the schema of the answer was sent on top of the budget, and a small context was exceeded by it.
+#[test]
+fn the_schema_of_the_answer_counts() {
+    let prompt = prompt_of_step(GenerationStep::Judge, 3_000);
+    let schema = prompt.schema.unwrap().to_string();
+    let tokens = crate::context_budget::estimate_tokens(&schema);
+    let counted = prompt.sections.first().map(|it| (it.name, it.tokens));
+    assert_eq!(counted, Some(("schema of the answer", tokens)));
+    let used: usize = prompt.sections.iter().map(|section| section.tokens).sum();
+    assert!(used <= 3_000, "{used}");
+}

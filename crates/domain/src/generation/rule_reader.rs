@@ -1,0 +1,314 @@
+//! Reads a text by rules: names, people, places and lasting features, each with its sentence.
+//!
+//! A reading is a function of the text and the blueprint alone, never of the memory: whom a name means is
+//! resolved when readings are projected, so the order of reading does not matter. The rules prefer to miss
+//! something over inventing it; a model reads better.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::prompts::is_offline_draft;
+use super::text_tokens::{Token, split_tokens};
+use super::verdict::NewFact;
+use super::{feature_rules, text_tokens};
+use crate::inflection::{LatinEndings, may_be_same_word};
+use crate::memory::split_name;
+
+/// Maximum number of names that are kept of one text.
+const MAX_NAMES: usize = 200;
+/// Maximum number of people and of places of one text.
+const MAX_ENTITIES: usize = 40;
+/// Maximum length of a quotation.
+const MAX_QUOTE_CHARS: usize = 280;
+
+/// A person or a place that a text names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedEntity {
+    pub name: String,
+    /// The first sentence that names it; empty if only the blueprint does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quote: String,
+}
+
+/// What rules read in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RuleReading {
+    /// Words of names that act, speak or are planned, in lower case: characters known by one are present.
+    pub names: Vec<String>,
+    pub people: Vec<NamedEntity>,
+    pub places: Vec<NamedEntity>,
+    /// Lasting features; the subject is a name of the text.
+    pub facts: Vec<NewFact>,
+    /// The first and the last sentence.
+    pub summary: Vec<String>,
+    /// The point of view that the blueprint names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pov: Option<String>,
+    /// Capitalised words of the blueprint, in lower case: a place known by one of them is the scene's.
+    pub planned_names: Vec<String>,
+}
+
+/// What is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SceneText<'a> {
+    pub text: &'a str,
+    pub blueprint: &'a str,
+    /// Names that the blueprint lists as characters.
+    pub characters: &'a [String],
+    /// Names that the blueprint lists as locations.
+    pub locations: &'a [String],
+    /// The point of view that the blueprint names.
+    pub pov: Option<&'a str>,
+}
+
+/// Reads a text by rules.
+#[must_use]
+pub fn read_by_rules(scene: SceneText<'_>) -> RuleReading {
+    let tokens = split_tokens(scene.text);
+    // Words that also occur in lower case are no names, wherever they begin a sentence.
+    let common: HashSet<&str> = tokens
+        .iter()
+        .filter(|token| !token.is_capital)
+        .map(|token| token.text)
+        .collect();
+    let runs = text_tokens::find_runs(scene.text, &tokens);
+    let evidence = gather_evidence(scene.text, &tokens, &runs, &common);
+    let mut reading = RuleReading {
+        names: collect_present(&evidence, scene),
+        pov: scene.pov.map(str::to_owned),
+        planned_names: collect_capitalised(scene.blueprint),
+        ..RuleReading::default()
+    };
+    // The words of a placeholder are the blueprint's: nothing in it happened.
+    if !is_offline_draft(scene.text) {
+        reading.people = choose_people(&evidence, scene);
+        reading.places = choose_places(&evidence, &reading.people, scene);
+        reading.facts = feature_rules::find_features(scene.text, &tokens, &runs);
+        reading.summary = summarise(scene.text);
+    }
+    reading
+}
+
+/// Returns the words of names that are present: they act, speak, are planned, or named three times. A name
+/// that is only thought of is not.
+fn collect_present(evidence: &[(&str, NameEvidence)], scene: SceneText<'_>) -> Vec<String> {
+    let planned: Vec<String> = scene
+        .characters
+        .iter()
+        .map(String::as_str)
+        .chain(scene.pov)
+        .flat_map(split_name)
+        .collect();
+    let mut names: Vec<String> = Vec::new();
+    for (name, found) in evidence {
+        let parts = split_name(name);
+        let is_planned = parts.iter().any(|part| {
+            planned
+                .iter()
+                .any(|word| may_be_same_word(part, word, LatinEndings::Plain))
+        });
+        if is_planned || found.speaks + found.acts > 0 || found.count > 2 {
+            for part in parts {
+                if !names.contains(&part) && names.len() < MAX_NAMES {
+                    names.push(part);
+                }
+            }
+        }
+    }
+    names
+}
+
+/// Returns the capitalised words of a text, in lower case and without repetition.
+fn collect_capitalised(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for token in split_tokens(text).iter().filter(|token| token.is_capital) {
+        let name = token.text.to_lowercase();
+        let is_name = !text_tokens::is_stop_word(&name) && !names.contains(&name);
+        if is_name && names.len() < MAX_NAMES {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// What speaks for a run of capitalised words being a name.
+#[derive(Clone, Debug, Default)]
+struct NameEvidence {
+    quote: String,
+    words: usize,
+    count: usize,
+    /// Occurrences that do not begin a sentence.
+    within: usize,
+    /// Whether each of its words also occurs in lower case.
+    is_common: bool,
+    /// Says something, or has a title.
+    speaks: usize,
+    /// Is followed by a verb.
+    acts: usize,
+    /// After `in the`, `at the`.
+    place_with_article: usize,
+    /// After `in`, `into`.
+    place: usize,
+}
+
+/// Counts the evidence of each run, in the order of the text.
+fn gather_evidence<'t>(
+    text: &'t str,
+    tokens: &[Token<'t>],
+    runs: &[text_tokens::NameRun<'t>],
+    common: &HashSet<&str>,
+) -> Vec<(&'t str, NameEvidence)> {
+    let mut order: Vec<(&str, NameEvidence)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for run in runs {
+        let at = *known.entry(run.name).or_insert_with(|| {
+            let is_common = split_name(run.name)
+                .iter()
+                .all(|word| common.contains(word.as_str()));
+            let quote = text_tokens::sentence_at(text, run.sentence, MAX_QUOTE_CHARS);
+            order.push((
+                run.name,
+                NameEvidence {
+                    quote: quote.to_owned(),
+                    words: run.last - run.first + 1,
+                    is_common,
+                    ..NameEvidence::default()
+                },
+            ));
+            order.len() - 1
+        });
+        let Some((_, found)) = order.get_mut(at) else {
+            continue;
+        };
+        found.count += 1;
+        found.within += usize::from(!run.is_start);
+        found.speaks += usize::from(run.has_title || run.is_speaker(tokens));
+        found.acts += usize::from(run.is_acting(tokens));
+        match run.is_after_place_word(tokens) {
+            Some(true) => found.place_with_article += 1,
+            Some(false) => found.place += 1,
+            None => {}
+        }
+    }
+    order
+}
+
+/// Returns the people: those of the blueprint that the text names, then those that speak or act.
+fn choose_people(evidence: &[(&str, NameEvidence)], scene: SceneText<'_>) -> Vec<NamedEntity> {
+    let mut people: Vec<NamedEntity> = Vec::new();
+    // The blueprint's spelling is kept: prose often has a part or an inflected form of the name.
+    for planned in scene.characters.iter().map(String::as_str).chain(scene.pov) {
+        let parts = split_name(planned);
+        let named = evidence.iter().find(|(name, _)| {
+            let words = split_name(name);
+            let has = |part: &String| {
+                words
+                    .iter()
+                    .any(|word| may_be_same_word(part, word, LatinEndings::Plain))
+            };
+            parts.iter().any(has)
+        });
+        if let Some((_, found)) = named {
+            add_entity(&mut people, planned, &found.quote);
+        }
+    }
+    let mut candidates: Vec<&(&str, NameEvidence)> = evidence
+        .iter()
+        .filter(|(_, found)| {
+            let is_whole = found.count > 1 || found.words > 1;
+            let is_someone = found.speaks > 0 || found.acts > 0 && found.within > 0;
+            let is_somewhere = found.place_with_article + found.place > found.speaks + found.acts;
+            !found.is_common && is_whole && is_someone && !is_somewhere
+        })
+        .collect();
+    // Full names before parts of them, frequent forms before rare ones: "Elena" is then Elena Vasquez,
+    // and "Елене" is Елена.
+    candidates.sort_by_key(|(_, found)| std::cmp::Reverse((found.words, found.count)));
+    for (name, found) in candidates {
+        add_entity(&mut people, name, &found.quote);
+    }
+    people.truncate(MAX_ENTITIES);
+    people
+}
+
+/// Returns the places: those of the blueprint, then those that the text is in.
+fn choose_places(
+    evidence: &[(&str, NameEvidence)],
+    people: &[NamedEntity],
+    scene: SceneText<'_>,
+) -> Vec<NamedEntity> {
+    let mut places: Vec<NamedEntity> = Vec::new();
+    for planned in scene.locations {
+        add_entity(&mut places, planned, "");
+    }
+    for (name, found) in evidence {
+        // `at Elena's` and `into Marcus` look like places by their grammar.
+        let is_person = people.iter().any(|it| shares_name(&it.name, name));
+        let is_named = found.place_with_article > 0 && found.within > 0 || found.place > 1;
+        if is_named && !is_person && (!found.is_common || found.words > 1) {
+            add_entity(&mut places, name, &found.quote);
+        }
+    }
+    places.truncate(MAX_ENTITIES);
+    places
+}
+
+/// Adds an entity, unless one of the same name is there.
+fn add_entity(entities: &mut Vec<NamedEntity>, name: &str, quote: &str) {
+    if split_name(name).is_empty() || entities.iter().any(|it| shares_name(&it.name, name)) {
+        return;
+    }
+    entities.push(NamedEntity {
+        name: name.to_owned(),
+        quote: quote.to_owned(),
+    });
+}
+
+/// Whether all parts of the shorter name are in the longer one, in any form.
+fn shares_name(one: &str, other: &str) -> bool {
+    let (one, other) = (split_name(one), split_name(other));
+    let (short, long) = if one.len() <= other.len() {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    let has = |part: &String| {
+        long.iter()
+            .any(|word| may_be_same_word(part, word, LatinEndings::Plain))
+    };
+    !short.is_empty() && short.iter().all(has)
+}
+
+/// Returns the first and the last sentence of the prose.
+fn summarise(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        // Headings, quotations, tags and tables are not the scene's prose.
+        .filter(|line| !line.is_empty() && !line.starts_with(['#', '>', '<', '-', '*', '|']))
+        .collect();
+    let sentences = |line: &str| -> Vec<String> {
+        let parts = line.split_inclusive(['.', '!', '?', '…']);
+        let cut = |part: &str| {
+            part.trim()
+                .chars()
+                .take(MAX_QUOTE_CHARS)
+                .collect::<String>()
+        };
+        parts
+            .map(cut)
+            .filter(|part| part.chars().any(char::is_alphabetic))
+            .collect()
+    };
+    let first = lines
+        .first()
+        .and_then(|line| sentences(line).into_iter().next());
+    let last = lines
+        .last()
+        .and_then(|line| sentences(line).into_iter().next_back());
+    let mut summary: Vec<String> = first.into_iter().chain(last).collect();
+    summary.dedup();
+    summary
+}

@@ -1,0 +1,285 @@
+//! Tests of the projection: edits in any order give the memory of the last texts.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::generation::rule_reader::{RuleReading, SceneText, read_by_rules};
+use crate::ids::{NodeId, VersionHash};
+use crate::memory::Character;
+use crate::memory::knowledge::state_fact;
+
+const SCENES: u32 = 4;
+
+fn claims(fact: usize, loops: usize) -> SceneVerdict {
+    let colours = ["blue", "green", "grey"];
+    let colour = colours.get(fact % 3).copied().unwrap_or_default();
+    SceneVerdict {
+        characters: vec![format!("C{}", fact % 2)],
+        facts: vec![NewFact {
+            subject: format!("C{}", loops % 2),
+            predicate: "has eyes".to_owned(),
+            object: colour.to_owned(),
+            quote: format!("{colour} eyes"),
+        }],
+        loops: vec![AdvancedLoop {
+            loop_id: "OL0".to_owned(),
+            outcome: if loops == 2 { "resolved" } else { "advanced" }.to_owned(),
+            reason: "r".to_owned(),
+            quote: "q".to_owned(),
+        }],
+        new_loops: vec![NewLoop {
+            description: format!("Question {loops}"),
+            importance: "high".to_owned(),
+            quote: format!("asked {loops}"),
+        }],
+        ..SceneVerdict::default()
+    }
+}
+
+fn story() -> StoryMemory {
+    let mut memory = StoryMemory::default();
+    for name in ["Elena", "Marcus"] {
+        memory.add_entry(Entry::Character(Character {
+            name: name.to_owned(),
+            ..Character::default()
+        }));
+    }
+    memory.add_entry(Entry::Loop(OpenLoop {
+        text: "Where is the map?".to_owned(),
+        ..OpenLoop::default()
+    }));
+    for scene in 1..=SCENES {
+        memory.add_entry(Entry::Scene(Scene {
+            node: Some(format!("scene-{scene}")),
+            ..Scene::default()
+        }));
+    }
+    memory
+}
+
+fn reading(scene: u32, claims: SceneVerdict) -> SceneReading {
+    let version = VersionHash::of_bytes(b"");
+    let id = format!("S{scene:03}");
+    SceneReading::read_by_rules(NodeId(scene), id, version, RuleReading::default()).with_verdict(
+        claims,
+        "model".to_owned(),
+        false,
+    )
+}
+
+/// Returns everything the memory says, without the ids.
+fn told(memory: &StoryMemory) -> Vec<String> {
+    let name = |id: &String| match memory.get(id) {
+        Some(Entry::Fact(fact)) => state_fact(memory, fact),
+        Some(other) => other.name(),
+        None => id.clone(),
+    };
+    let facts = memory.facts().map(|it| {
+        let subject = memory.display_name(&it.subject);
+        format!(
+            "{subject} {} {} {:?} {:?}",
+            it.predicate, it.object, it.truth, it.valid_from
+        )
+    });
+    let places = memory
+        .locations()
+        .map(|it| format!("place {} since {:?}", it.name, it.read_in));
+    let scenes = memory.scenes().map(|it| {
+        let mut cast: Vec<String> = it.characters.iter().map(name).collect();
+        cast.sort();
+        let place = it.location.as_ref().map(name);
+        format!(
+            "scene {:?} {cast:?} in {place:?}: {:?}",
+            it.node, it.summary
+        )
+    });
+    let loops = memory.loops().map(|it| {
+        format!(
+            "{} {:?} {:?} {:?}",
+            it.text, it.status, it.created_in_scene, it.closed_in_scene
+        )
+    });
+    let knows = memory.characters().map(|it| {
+        let mut known: Vec<String> = it.knows.iter().map(name).collect();
+        known.sort();
+        format!("{} since {:?} knows {known:?}", it.name, it.read_in)
+    });
+    let mut all: Vec<String> = facts
+        .chain(loops)
+        .chain(knows)
+        .chain(places)
+        .chain(scenes)
+        .collect();
+    all.sort();
+    all
+}
+
+/// Defect: after a rewrite the discarded text's eyes were canon, and the new ones disputed.
+#[test]
+fn a_rewrite_retracts_what_the_earlier_text_said() {
+    let mut memory = story();
+    let first = [reading(1, claims(0, 2))];
+    project_readings(&mut memory, &[], &first, 1);
+    assert!(told(&memory).contains(&"Elena has eyes blue Canon Some(\"S001\")".to_owned()));
+    project_readings(&mut memory, &first, &[reading(1, claims(1, 0))], 1);
+    let after = told(&memory);
+    assert!(
+        after.contains(&"Elena has eyes green Canon Some(\"S001\")".to_owned()),
+        "{after:?}"
+    );
+    assert!(!after.iter().any(|line| line.contains("blue")), "{after:?}");
+    assert!(
+        after
+            .iter()
+            .any(|line| line.starts_with("Where is the map? Advanced")),
+        "the words that resolved it are gone: {after:?}"
+    );
+}
+
+#[test]
+fn a_scene_cannot_close_what_a_later_one_opened() {
+    let mut memory = story();
+    let mut first = claims(0, 0);
+    first.loops = vec![AdvancedLoop {
+        loop_id: "OL1".to_owned(),
+        outcome: "resolved".to_owned(),
+        ..AdvancedLoop::default()
+    }];
+    first.new_loops = Vec::new();
+    let second = reading(2, claims(0, 1));
+    let before = [second.clone()];
+    project_readings(&mut memory, &[], &before, 1);
+    project_readings(&mut memory, &before, &[reading(1, first), second], 1);
+    let later = memory.loops().find(|it| it.id == "OL1").cloned();
+    assert!(later.is_some_and(|it| it.status.is_open()));
+}
+
+const SENTENCES: &[&str] = &[
+    "Elena had green eyes.",
+    "Elena's eyes were grey.",
+    "“Stay,” said Ivo Marek, and Ivo Marek smiled.",
+    "Ivo looked at Marcus. “No,” said Ivo.",
+    "They met in the Archive again.",
+    "Marcus was dead.",
+    "Elena's sister Mira Vasquez laughed, and Mira Vasquez wept.",
+    "“Listen,” Mira said. “Mira said it,” said Elena.",
+];
+
+/// Reads a text of numbered sentences.
+fn read_text(scene: u32, sentences: &[usize]) -> SceneReading {
+    let text: Vec<&str> = sentences
+        .iter()
+        .filter_map(|at| SENTENCES.get(*at).copied())
+        .collect();
+    let text = text.join(" ");
+    let found = read_by_rules(SceneText {
+        text: &text,
+        ..SceneText::default()
+    });
+    let version = VersionHash::of_bytes(text.as_bytes());
+    SceneReading::read_by_rules(NodeId(scene), format!("S{scene:03}"), version, found)
+}
+
+#[test]
+fn a_text_read_by_rules_introduces_people_places_and_features() {
+    let mut memory = story();
+    project_readings(&mut memory, &[], &[read_text(1, &[0, 2, 4, 5, 6])], 1);
+    let all = told(&memory);
+    for line in [
+        "Elena eyes green Canon Some(\"S001\")",
+        "Marcus is dead Canon Some(\"S001\")",
+        "Mira Vasquez is the sister of Elena Canon Some(\"S001\")",
+        "place Archive since Some(\"S001\")",
+    ] {
+        assert!(all.iter().any(|it| it == line), "{line}\n{all:#?}");
+    }
+    assert!(
+        memory.characters().any(|it| it.name == "Ivo Marek"),
+        "{all:#?}"
+    );
+    // Without the text nothing of it is left.
+    let before = [read_text(1, &[0, 2, 4, 5, 6])];
+    project_readings(&mut memory, &before, &[read_text(1, &[])], 1);
+    let names: Vec<&str> = memory.characters().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["Elena", "Marcus"]);
+    assert_eq!((memory.facts().count(), memory.locations().count()), (0, 0));
+}
+
+#[test]
+fn a_contradiction_that_a_person_intended_stays_intended() {
+    let mut memory = story();
+    let readings = [read_text(1, &[0]), read_text(2, &[1])];
+    project_readings(&mut memory, &[], &readings, 1);
+    let mut second = memory.facts().nth(1).cloned().unwrap();
+    assert_eq!(second.truth, Truth::Disputed);
+    second.truth = Truth::Intended;
+    memory.put_entry(Entry::Fact(second));
+    project_readings(&mut memory, &readings, &readings, 1);
+    assert_eq!(
+        memory.facts().nth(1).map(|it| it.truth),
+        Some(Truth::Intended)
+    );
+    // A person who accepts a held scene intends what it contradicts.
+    let mut accepted = readings.clone();
+    accepted[1].is_accepted = true;
+    let mut fresh = story();
+    project_readings(&mut fresh, &[], &accepted, 1);
+    assert_eq!(
+        fresh.facts().nth(1).map(|it| it.truth),
+        Some(Truth::Intended)
+    );
+}
+
+proptest! {
+    /// The same for texts that rules read: people and places come and go with them.
+    #[test]
+    fn texts_edited_thirty_times_give_the_memory_read_from_scratch(
+        edits in prop::collection::vec(
+            (1..=SCENES, prop::collection::vec(0usize..SENTENCES.len(), 0..5)),
+            30,
+        )
+    ) {
+        let mut texts: BTreeMap<u32, SceneReading> = BTreeMap::new();
+        let mut memory = story();
+        for (scene, sentences) in edits {
+            let before: Vec<SceneReading> = texts.values().cloned().collect();
+            texts.insert(scene, read_text(scene, &sentences));
+            let readings: Vec<SceneReading> = texts.values().cloned().collect();
+            project_readings(&mut memory, &before, &readings, 1);
+        }
+        let mut fresh = story();
+        let readings: Vec<SceneReading> = texts.into_values().collect();
+        project_readings(&mut fresh, &[], &readings, 1);
+        prop_assert_eq!(told(&memory), told(&fresh));
+    }
+
+    /// The memory after thirty edits is the memory read from scratch.
+    #[test]
+    fn edits_in_any_order_give_the_memory_of_the_last_texts(
+        edits in prop::collection::vec((1..=SCENES, 0usize..6, 0usize..3), 1..30)
+    ) {
+        let mut texts: BTreeMap<u32, SceneReading> = BTreeMap::new();
+        let mut memory = story();
+        for (scene, fact, loops) in edits {
+            let before: Vec<SceneReading> = texts.values().cloned().collect();
+            texts.insert(scene, reading(scene, claims(fact, loops)));
+            let readings: Vec<SceneReading> = texts.values().cloned().collect();
+            project_readings(&mut memory, &before, &readings, 1);
+        }
+        let mut fresh = story();
+        let readings: Vec<SceneReading> = texts.into_values().collect();
+        project_readings(&mut fresh, &[], &readings, 1);
+        prop_assert_eq!(told(&memory), told(&fresh));
+    }
+
+    #[test]
+    fn reading_the_same_texts_again_changes_nothing(fact in 0usize..6, loops in 0usize..3) {
+        let mut memory = story();
+        let readings = [reading(1, claims(fact, loops)), reading(2, claims(fact + 1, loops))];
+        project_readings(&mut memory, &[], &readings, 1);
+        let before: Vec<Entry> = memory.all_entries().cloned().collect();
+        project_readings(&mut memory, &readings, &readings, 1);
+        let after: Vec<Entry> = memory.all_entries().cloned().collect();
+        prop_assert_eq!(before, after);
+    }
+}
