@@ -25,6 +25,8 @@ pub struct CreateTokenRequest {
     pub lasts: Option<i64>,
     /// 256 random bits after [`domain::token::SECRET_PREFIX`].
     pub secret: String,
+    /// The user of this machine, in whose name a script of theirs acts.
+    pub user: Principal,
 }
 
 /// A token, without its secret.
@@ -86,16 +88,20 @@ fn open_token_store<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn TokenStore + 'c>
     })
 }
 
-/// Refuses agents. Tokens are created by a person or a script of theirs: an agent could issue
-/// itself a person's token.
-fn require_person(ctx: &Context<'_>) -> Result<(), Failure> {
-    if !is_agent_host(&ctx.actor) {
-        return Ok(());
+/// Returns the person who creates or revokes a token, themselves or by a script. Refuses agents: one
+/// could issue itself a person's token.
+fn require_person(ctx: &Context<'_>, user: &Principal) -> Result<Principal, Failure> {
+    if is_agent_host(&ctx.actor) {
+        return Err(Failure::refused(
+            "tokens are created and revoked by a person, not by an agent",
+        )
+        .with_step("ask the person who works with you"));
     }
-    Err(
-        Failure::refused("tokens are created and revoked by a person, not by an agent")
-            .with_step("ask the person who works with you"),
-    )
+    Ok(match ctx.actor.is_human() {
+        true => ctx.actor.clone(),
+        // Nobody is at a terminal, and no agent is known: a script of the user's.
+        false => user.clone(),
+    })
 }
 
 /// Returns the database's clock, by which tokens expire, or the local one.
@@ -108,13 +114,13 @@ fn token_store_time(ctx: &Context<'_>, book: &dyn TokenStore) -> Result<Timestam
 fn write_audit_line(
     ctx: &Context<'_>,
     book: &dyn TokenStore,
-    at: Timestamp,
+    (at, by): (Timestamp, Principal),
     action: &str,
     token: &Token,
 ) {
     let line = AuditEntry {
         at,
-        principal: Some(ctx.actor.clone()),
+        principal: Some(by),
         token: None,
         action: action.to_owned(),
         outcome: "done".to_owned(),
@@ -140,7 +146,7 @@ fn write_audit_line(
 /// # Errors
 /// When the request is invalid, an agent asks, or the token store cannot be written.
 pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<TokenView, Failure> {
-    require_person(ctx)?;
+    let by = require_person(ctx, &request.user)?;
     // Validated before the database is opened for it: a refused request leaves no trace in the
     // token store.
     let new = NewToken::try_new(&request.name, &request.principal, request.scope)?;
@@ -154,13 +160,13 @@ pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<T
         // cookie nor read access to the database reveals the token.
         cookie: secret_hash(&cookie_value(&request.secret)),
         at,
-        by: ctx.actor.clone(),
+        by: by.clone(),
         expires_at: request
             .lasts
             .map(|millis| Timestamp::from_millis(at.as_millis().saturating_add(millis))),
     };
     let token = book.add_token(&entry)?;
-    write_audit_line(ctx, &*book, at, "token create", &token);
+    write_audit_line(ctx, &*book, (at, by), "token create", &token);
     Ok(TokenView::from_token(token, at))
 }
 
@@ -182,8 +188,8 @@ pub fn list_tokens(ctx: &Context<'_>) -> Result<Vec<TokenView>, Failure> {
 ///
 /// # Errors
 /// When there is no such token, an agent asks, or the token store cannot be written.
-pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
-    require_person(ctx)?;
+pub fn revoke_token(ctx: &Context<'_>, id: u64, user: &Principal) -> Result<TokenView, Failure> {
+    let by = require_person(ctx, user)?;
     let book = open_token_store(ctx)?;
     let at = token_store_time(ctx, &*book)?;
     let token = book.revoke_token(id, at)?.ok_or_else(|| {
@@ -191,7 +197,7 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
     })?;
     // Revoking is idempotent; only the first time is an event for the audit log.
     if token.revoked_at == Some(at) {
-        write_audit_line(ctx, &*book, at, "token revoke", &token);
+        write_audit_line(ctx, &*book, (at, by), "token revoke", &token);
     }
     Ok(TokenView::from_token(token, at))
 }

@@ -13,6 +13,7 @@ use crate::fact::Fact;
 use crate::ids::Principal;
 use crate::operation::{Operation, Verb};
 use crate::scope_table::scope_of_verb;
+use crate::time::Timestamp;
 
 /// Scope of a token; each scope includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,11 +80,37 @@ impl<'de> Deserialize<'de> for Scope {
 pub struct AuthenticatedPrincipal {
     pub principal: Principal,
     pub scope: Scope,
-    /// The id of its token; `None` for the server's start-up secret.
-    pub token: Option<u64>,
+    /// What it showed.
+    pub credential: CredentialKind,
+}
+
+/// What a client was authenticated by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CredentialKind {
+    /// The server's start-up secret, which belongs to the user who started it.
+    StartupSecret,
+    /// A stored token, by its id.
+    Token(u64),
+    /// An access token of the OAuth issuer.
+    AccessToken { expires_at: Timestamp },
 }
 
 impl AuthenticatedPrincipal {
+    /// Returns the id of a stored token.
+    #[must_use]
+    pub fn token_id(&self) -> Option<u64> {
+        match self.credential {
+            CredentialKind::Token(id) => Some(id),
+            CredentialKind::StartupSecret | CredentialKind::AccessToken { .. } => None,
+        }
+    }
+
+    /// Whether the client has the secret of the user who started the server.
+    #[must_use]
+    pub fn is_local_user(&self) -> bool {
+        self.credential == CredentialKind::StartupSecret
+    }
+
     /// Returns the scope the client has when it acts as `by`; `None` if it may not use that name.
     ///
     /// A person's token may act as an agent, and an agent's token as another session of its host;
@@ -196,7 +223,6 @@ mod tests {
     use crate::ids::OperationId;
     use crate::operation::Channel;
     use crate::record::RecordKey;
-    use crate::time::Timestamp;
 
     #[test]
     fn a_scope_includes_the_narrower_ones_and_no_wider() {
@@ -243,7 +269,7 @@ mod tests {
         let admitted = |principal: &str, scope| AuthenticatedPrincipal {
             principal: principal.into(),
             scope,
-            token: Some(1),
+            credential: CredentialKind::Token(1),
         };
         for (token, scope, by, reach) in [
             (

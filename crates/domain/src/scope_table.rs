@@ -31,6 +31,32 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         forms: &["comment"],
     },
     ScopedAction {
+        action: "set the progress, phase or priority of a plan",
+        scope: Scope::Agent,
+        verbs: &[Verb::Progress, Verb::Ticket],
+        commands: &["progress", "ticket phase", "ticket priority"],
+        tools: &[],
+        forms: &["progress", "phase", "priority"],
+    },
+    ScopedAction {
+        action: "create a plan or write its text, which anyone who can write the file can do",
+        scope: Scope::Agent,
+        verbs: &[],
+        commands: &["ticket new"],
+        tools: &["plan_write"],
+        forms: &["edit", "create"],
+    },
+    ScopedAction {
+        action: "move, split, merge or renumber plans",
+        scope: Scope::Agent,
+        verbs: &[Verb::Reshape, Verb::Renumber],
+        commands: &[
+            "move", "insert", "add", "split", "merge", "remove", "renumber",
+        ],
+        tools: &[],
+        forms: &["move"],
+    },
+    ScopedAction {
         action: "put an earlier text back, which anyone who can write the file can do",
         scope: Scope::Agent,
         verbs: &[Verb::Restore],
@@ -141,6 +167,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
 /// Returns the scope of an operation by its verb alone.
 #[must_use]
 pub fn scope_of_verb(verb: Verb) -> Scope {
+    // Recording anything is more than reading, so an operation never needs less than this.
     find_action(|action| action.verbs.contains(&verb)).unwrap_or(Scope::Agent)
 }
 
@@ -148,6 +175,7 @@ pub fn scope_of_verb(verb: Verb) -> Scope {
 /// decision needs.
 #[must_use]
 pub fn scope_of_form(form: &str) -> Scope {
+    // A form that is not listed fails closed.
     find_action(|action| action.forms.contains(&form)).unwrap_or(Scope::Approve)
 }
 

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::authorization::{AuthenticatedPrincipal, Scope};
+use crate::authorization::{AuthenticatedPrincipal, CredentialKind, Scope};
 use crate::ids::{Digest32, Principal};
 use crate::time::Timestamp;
 
@@ -79,7 +79,7 @@ impl Token {
         AuthenticatedPrincipal {
             principal: self.principal.clone(),
             scope: self.scope,
-            token: Some(self.id),
+            credential: CredentialKind::Token(self.id),
         }
     }
 }
@@ -117,32 +117,37 @@ impl NewToken {
             return Err(TokenRefused::Name);
         }
         let nobody = || TokenRefused::Principal(principal.to_owned());
-        let is_word = |word: &str| {
-            (1..=MAX_NAME_CHARS).contains(&word.chars().count())
-                && word.trim() == word
-                // A slash would shift the border between host and session.
-                && !word.chars().any(|c| c.is_control() || c == '/')
-        };
-        // `Principal::from` accepts anything as a person's name. Here a typo would create a token
-        // for another person, so only the exact forms pass.
-        let read = Principal::from(principal);
-        match &read {
-            Principal::Human(person) if principal.starts_with("human:") && is_word(person) => {}
-            Principal::Agent { host, session } if is_word(host) && is_word(session) => {
-                // Enforced when the token is created, so that no server has to check it per
-                // request.
-                if scope > Scope::Agent {
-                    return Err(TokenRefused::AgentDecides(scope));
-                }
-            }
-            _ => return Err(nobody()),
+        let principal = parse_principal(principal).ok_or_else(nobody)?;
+        // Enforced when the token is created, so that no server has to check it per request.
+        if !principal.is_human() && scope > Scope::Agent {
+            return Err(TokenRefused::AgentDecides(scope));
         }
         Ok(Self {
             name: name.to_owned(),
-            principal: read,
+            principal,
             scope,
         })
     }
+}
+
+/// Parses the principal of a credential: `human:NAME` or `agent:HOST/SESSION`.
+///
+/// Stricter than `Principal::from`, which accepts anything as a person's name: here a typo would
+/// admit another person.
+pub(crate) fn parse_principal(text: &str) -> Option<Principal> {
+    let is_word = |word: &str| {
+        (1..=MAX_NAME_CHARS).contains(&word.chars().count())
+            && word.trim() == word
+            // A slash would shift the border between host and session.
+            && !word.chars().any(|c| c.is_control() || c == '/')
+    };
+    let read = Principal::from(text);
+    let is_exact = match &read {
+        Principal::Human(person) => text.starts_with("human:") && is_word(person),
+        Principal::Agent { host, session } => is_word(host) && is_word(session),
+        Principal::System => false,
+    };
+    is_exact.then_some(read)
 }
 
 /// One line of the audit log: a change made through a server, or a rejected request.

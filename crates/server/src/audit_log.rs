@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use application::Workspace;
 use domain::authorization::AuthenticatedPrincipal;
+use domain::ids::Principal;
 use domain::time::Timestamp;
 use domain::token::AuditEntry;
 
@@ -55,6 +56,8 @@ enum WriterMessage {
 /// Key by which entries are aggregated.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct EntryKey {
+    /// Besides the token: clients of the OAuth issuer have none.
+    principal: Option<Principal>,
     token: Option<u64>,
     from: String,
     action: String,
@@ -64,6 +67,7 @@ struct EntryKey {
 impl EntryKey {
     fn from_entry(line: &AuditEntry) -> Self {
         let AuditEntry {
+            principal,
             token,
             from,
             action,
@@ -71,6 +75,7 @@ impl EntryKey {
             ..
         } = line.clone();
         Self {
+            principal,
             token,
             from,
             action,
@@ -257,7 +262,7 @@ fn timed_entry(
     let line = AuditEntry {
         at: Timestamp::from_millis(0),
         principal: who.map(|who| who.principal.clone()),
-        token: who.and_then(|who| who.token),
+        token: who.and_then(AuthenticatedPrincipal::token_id),
         action: action.to_owned(),
         outcome: outcome.to_owned(),
         detail: detail.to_owned(),

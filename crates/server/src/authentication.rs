@@ -1,4 +1,5 @@
-//! Authentication: the server's start-up secret, a stored token, or a session cookie for either.
+//! Authentication: the server's start-up secret, a stored token, a session cookie for either, or an
+//! access token of the OAuth issuer.
 //!
 //! Valid tokens are cached for a second, so most requests need no database. An unknown token may
 //! have been created a moment ago, so it causes another read of the token store, but all of them
@@ -12,11 +13,13 @@ use std::time::{Duration, Instant};
 use application::Workspace;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
-use domain::authorization::{AuthenticatedPrincipal, Scope};
+use domain::access_token::AccessTokenProblem;
+use domain::authorization::{AuthenticatedPrincipal, CredentialKind, Scope};
 use domain::ids::{Digest32, Principal};
 use domain::time::Timestamp;
 use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_value, secret_hash};
 
+use crate::oauth::TokenVerifier;
 use crate::secret::generate_secret;
 use crate::serve::ServerOptions;
 
@@ -70,8 +73,12 @@ impl<'r> Credential<'r> {
 pub(crate) enum AuthenticationError {
     /// No credential, or an unknown, expired or revoked one.
     InvalidCredential,
+    /// An access token that is not accepted.
+    AccessToken(AccessTokenProblem),
     /// The token store cannot be read.
     TokenStoreUnavailable,
+    /// The keys of the OAuth issuer cannot be read.
+    IssuerUnavailable,
     /// Too many requests; the time until the next one is allowed.
     RateLimited(Duration),
 }
@@ -154,6 +161,7 @@ pub(crate) struct Authenticator {
     /// Whether the start-up secret acts as the person who started the server.
     decides: bool,
     browsers: Option<KeptBrowsers>,
+    oauth: Option<TokenVerifier>,
     known: Mutex<Option<Arc<TokenCache>>>,
     /// Held during a read, so that concurrent requests share one; the time of the last failure.
     reading: tokio::sync::Mutex<Option<Instant>>,
@@ -170,6 +178,7 @@ impl Authenticator {
             launch: options.token.as_deref().map(secret_hash),
             decides: options.decides,
             browsers: kept.map(KeptBrowsers::load_browsers),
+            oauth: options.oauth.as_ref().map(TokenVerifier::new),
             known: Mutex::default(),
             reading: tokio::sync::Mutex::default(),
             has_no_store: AtomicBool::new(false),
@@ -181,32 +190,49 @@ impl Authenticator {
     pub(crate) async fn authenticate(
         &self,
         credential: Credential<'_>,
-        check_rate: impl FnOnce() -> Result<(), Duration>,
+        check_rate: impl Fn() -> Result<(), Duration>,
     ) -> Result<AuthenticatedPrincipal, AuthenticationError> {
         // First, because it needs no database: the owner gets in while the token store is down.
         if self.is_launch_credential(credential) {
             return Ok(self.launch_principal());
         }
-        let found = match self.may_be_stored(credential) {
-            true => self.look_up_token(credential, check_rate).await,
+        let found = match (self.may_be_stored(credential), credential, &self.oauth) {
+            (true, ..) => self.look_up_token(credential, check_rate).await,
+            (false, Credential::Secret(secret), Some(oauth))
+                if TokenVerifier::is_access_token(secret) =>
+            {
+                oauth.verify_token(secret, check_rate).await.map(Some)
+            }
+            (false, Credential::Missing, _) => Ok(None),
             // It cannot be in the token store, but guesses of the start-up secret are rate-limited
             // too.
-            false if credential != Credential::Missing => check_rate()
+            (false, ..) => check_rate()
                 .map_err(AuthenticationError::RateLimited)
                 .map(|()| None),
-            false => Ok(None),
         };
         match found {
             Ok(Some(admitted)) => Ok(admitted),
             // No token is required (`--no-token`): a wrong one is treated like a missing one.
-            _ if self.launch.is_none() => Ok(self.launch_principal()),
+            _ if self.launch.is_none() && self.oauth.is_none() => Ok(self.launch_principal()),
             Ok(None) => Err(AuthenticationError::InvalidCredential),
             Err(no) => Err(no),
         }
     }
 
+    /// Whether a credential that was accepted still is.
+    pub(crate) async fn is_still_valid(&self, credential: CredentialKind) -> bool {
+        match credential {
+            CredentialKind::StartupSecret => true,
+            CredentialKind::Token(token) => self.is_token_valid(token).await,
+            CredentialKind::AccessToken { expires_at } => self
+                .oauth
+                .as_ref()
+                .is_some_and(|oauth| oauth.current_time() < expires_at),
+        }
+    }
+
     /// Whether a stored token is still valid.
-    pub(crate) async fn is_token_valid(&self, token: u64) -> bool {
+    async fn is_token_valid(&self, token: u64) -> bool {
         // By id, not by secret: an open stream does not keep its secret in memory.
         let known = self.cached_tokens(None).await;
         known.is_ok_and(|known| {
@@ -237,7 +263,7 @@ impl Authenticator {
             true => AuthenticatedPrincipal {
                 principal: self.workspace.local_person(),
                 scope: Scope::Admin,
-                token: None,
+                credential: CredentialKind::StartupSecret,
             },
             // Started by an agent or a service manager: the secret is known to a program, so it
             // must not act as a person. Stored tokens of people still do.
@@ -247,7 +273,7 @@ impl Authenticator {
                     session: "launch".to_owned(),
                 },
                 scope: Scope::Agent,
-                token: None,
+                credential: CredentialKind::StartupSecret,
             },
         }
     }

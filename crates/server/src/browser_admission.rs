@@ -14,7 +14,7 @@ use axum::http::header::{
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
-use domain::authorization::Scope;
+use domain::authorization::{CredentialKind, Scope};
 use serde_json::json;
 
 use crate::authentication::{AuthenticationError, Credential};
@@ -68,6 +68,10 @@ pub(crate) async fn admit_browser(
             .authenticate(Credential::Secret(token), &source, summary.class)
             .await
         {
+            // A cookie would outlive it, and its signature says nothing about a browser.
+            Ok(admitted) if matches!(admitted.credential, CredentialKind::AccessToken { .. }) => {
+                login_hint_response(AuthenticationError::InvalidCredential)
+            }
             Ok(_) => redirect_with_cookie(
                 &cookie,
                 &state.authenticator.cookie_for_secret(token),
@@ -122,7 +126,7 @@ pub(crate) async fn admit_browser(
     };
     // After the response, because its status is part of the entry.
     state.audit_response(&admitted, &source, &summary, &response);
-    event_streams::watch_stream(&state, admitted.token, response)
+    event_streams::watch_stream(&state, admitted.credential, response)
 }
 
 fn token_in_query(uri: &Uri) -> Option<&str> {

@@ -1,4 +1,4 @@
-//! Open event streams: counted in the metrics, and ended when their token is revoked.
+//! Open event streams: counted in the metrics, and ended when their token is revoked or expires.
 //!
 //! Authentication happens once per request, and a stream is one request that stays open for days.
 
@@ -11,6 +11,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
+use domain::authorization::CredentialKind;
 use hyper::body::{Body as HttpBody, Frame};
 use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
@@ -53,7 +54,7 @@ impl Drop for WatchedStream {
 /// Wraps a response that is an event stream; any other is returned unchanged.
 pub(crate) fn watch_stream(
     state: &Arc<ServerState>,
-    token: Option<u64>,
+    credential: CredentialKind,
     response: Response,
 ) -> Response {
     let kind = response
@@ -69,10 +70,10 @@ pub(crate) fn watch_stream(
     let (end, gone) = (CancellationToken::new(), CancellationToken::new());
     state.metrics.streams.fetch_add(1, Relaxed);
     // The start-up secret cannot be revoked while the server runs.
-    if let Some(token) = token {
+    if credential != CredentialKind::StartupSecret {
         tokio::spawn(end_on_revocation(
             state.clone(),
-            token,
+            credential,
             end.clone(),
             gone.clone(),
         ));
@@ -89,7 +90,7 @@ pub(crate) fn watch_stream(
 
 async fn end_on_revocation(
     state: Arc<ServerState>,
-    token: u64,
+    credential: CredentialKind,
     end: CancellationToken,
     gone: CancellationToken,
 ) {
@@ -99,7 +100,7 @@ async fn end_on_revocation(
             () = tokio::time::sleep(REVOCATION_CHECK_INTERVAL) => {}
             () = gone.cancelled() => return,
         }
-        if !state.authenticator.is_token_valid(token).await {
+        if !state.authenticator.is_still_valid(credential).await {
             return end.cancel();
         }
     }

@@ -10,6 +10,7 @@ use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
+use domain::access_token::{AccessTokenProblem, AccessTokenRules};
 use domain::authorization::{AuditDetail, AuthenticatedPrincipal};
 use serde_json::json;
 
@@ -31,6 +32,8 @@ pub(crate) struct ServerState {
     pub(crate) metrics: Metrics,
     /// Public URL behind a reverse proxy.
     pub(crate) public: Option<PublicUrl>,
+    /// Which access tokens are accepted.
+    pub(crate) token_rules: Option<AccessTokenRules>,
 }
 
 /// Address of the other end of a connection.
@@ -144,13 +147,12 @@ impl ServerState {
             })
             .await;
         let admitted = entered.map_err(|no| note(None, no))?;
-        // The start-up secret has no limit: it is its owner's, on their own machine.
-        if let Some(token) = admitted.token {
+        if let Some(token) = admitted.token_id() {
             self.audit_log.record_token_use(token);
-            self.rate_limiter
-                .check_token(token)
-                .map_err(|wait| note(Some(&admitted), AuthenticationError::RateLimited(wait)))?;
         }
+        self.rate_limiter
+            .check_client(&admitted)
+            .map_err(|wait| note(Some(&admitted), AuthenticationError::RateLimited(wait)))?;
         Ok(admitted)
     }
 
@@ -270,8 +272,11 @@ pub(crate) fn request_source(request: &Request) -> RequestSource {
 impl AuthenticationError {
     fn status_code(self) -> StatusCode {
         match self {
-            Self::InvalidCredential => StatusCode::UNAUTHORIZED,
-            Self::TokenStoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::AccessToken(AccessTokenProblem::Scope) => StatusCode::FORBIDDEN,
+            Self::InvalidCredential | Self::AccessToken(_) => StatusCode::UNAUTHORIZED,
+            Self::TokenStoreUnavailable | Self::IssuerUnavailable => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
         }
     }
@@ -279,11 +284,22 @@ impl AuthenticationError {
 
 /// Returns the response for a request that is not authenticated, for programs.
 pub(crate) fn authentication_error_response(no: AuthenticationError) -> Response {
+    let challenge = || HeaderValue::from_static("Bearer realm=\"throughline\"");
     let (name, value, hint) = match no {
         AuthenticationError::InvalidCredential => (
             WWW_AUTHENTICATE,
-            HeaderValue::from_static("Bearer realm=\"throughline\""),
+            challenge(),
             "send the token `tl serve` printed, or one of `tl team token create`: Authorization: Bearer TOKEN".to_owned(),
+        ),
+        AuthenticationError::AccessToken(problem) => (
+            WWW_AUTHENTICATE,
+            challenge(),
+            format!("the access token is not accepted: {problem}; sign in again at the issuer"),
+        ),
+        AuthenticationError::IssuerUnavailable => (
+            RETRY_AFTER,
+            HeaderValue::from_static("10"),
+            "the access token cannot be verified, because the issuer's keys cannot be read: try again later".to_owned(),
         ),
         AuthenticationError::TokenStoreUnavailable => (
             RETRY_AFTER,

@@ -1,10 +1,14 @@
-//! Rate limiting: token buckets per API token, and per address for unknown tokens.
+//! Rate limiting: token buckets per API token or owner of access tokens, and per address for unknown
+//! tokens.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use domain::authorization::{AuthenticatedPrincipal, CredentialKind};
+use domain::ids::Principal;
 
 /// Requests per second, and the burst allowed after a quiet time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,8 +97,16 @@ impl<K: Hash + Eq> BucketMap<K> {
     }
 }
 
+/// A client with a limit of its own.
+#[derive(PartialEq, Eq, Hash)]
+enum LimitedClient {
+    Token(u64),
+    /// A client of the OAuth issuer: its tokens change every few minutes, its owner does not.
+    Principal(Principal),
+}
+
 pub(crate) struct RateLimiter {
-    tokens: BucketMap<u64>,
+    tokens: BucketMap<LimitedClient>,
     strangers: BucketMap<IpAddr>,
 }
 
@@ -106,9 +118,17 @@ impl RateLimiter {
         }
     }
 
-    /// Counts a request with an API token.
-    pub(crate) fn check_token(&self, token: u64) -> Result<(), Duration> {
-        self.tokens.take_one(token, Instant::now())
+    /// Counts a request of an authenticated client.
+    pub(crate) fn check_client(&self, client: &AuthenticatedPrincipal) -> Result<(), Duration> {
+        let key = match client.credential {
+            // The start-up secret has no limit: it is its owner's, on their own machine.
+            CredentialKind::StartupSecret => return Ok(()),
+            CredentialKind::Token(id) => LimitedClient::Token(id),
+            CredentialKind::AccessToken { .. } => {
+                LimitedClient::Principal(client.principal.clone())
+            }
+        };
+        self.tokens.take_one(key, Instant::now())
     }
 
     /// Counts an unknown token from an address.

@@ -11,9 +11,11 @@ use axum::http::header::{HOST, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::get;
+use domain::access_token::AccessTokenProblem;
 use domain::authorization::Scope;
 use serde_json::json;
 
+use crate::authentication::AuthenticationError;
 use crate::metrics::RouteClass;
 use crate::middleware::{ServerState, request_source};
 use crate::routing::json_response;
@@ -42,28 +44,52 @@ async fn describe_resource(State(state): State<Arc<ServerState>>, request: Reque
     }
     let path = request.uri().path().trim_start_matches(METADATA_PATH);
     let path = if path.is_empty() { "/mcp" } else { path };
-    let body = json!({
+    let mut body = json!({
         "resource": format!("{}{path}", server_origin(&state, request.headers())),
         "resource_name": "Throughline",
         "bearer_methods_supported": ["header"],
         "scopes_supported": Scope::ALL.map(Scope::as_str),
     });
+    if let Some(rules) = &state.token_rules {
+        let names = rules.scopes.iter().map(|known| known.name.as_str());
+        body["authorization_servers"] = json!([rules.issuer]);
+        body["scopes_supported"] = names.collect();
+    }
     json_response(StatusCode::OK, &body)
 }
 
-/// Adds to the challenge of a `401` where the metadata is.
+/// Adds to the challenge of a rejected request where the metadata is, and what is wrong with its
+/// access token (RFC 6750).
 pub(crate) fn name_metadata(
     mut response: Response,
+    no: AuthenticationError,
     state: &ServerState,
     headers: &HeaderMap,
 ) -> Response {
-    if response.status() == StatusCode::UNAUTHORIZED {
-        // The resource is the endpoint, without the tool sets behind it.
-        let url = format!("{}{METADATA_PATH}/mcp", server_origin(state, headers));
-        let challenge = format!("Bearer realm=\"throughline\", resource_metadata=\"{url}\"");
-        if let Ok(challenge) = challenge.parse() {
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    if !response.headers().contains_key(WWW_AUTHENTICATE) {
+        return response;
+    }
+    let mut challenge = "Bearer realm=\"throughline\"".to_owned();
+    if let AuthenticationError::AccessToken(problem) = no {
+        let error = match problem {
+            AccessTokenProblem::Scope => "insufficient_scope",
+            _ => "invalid_token",
+        };
+        // The narrowest scope is enough to connect; a tool that needs more says so.
+        let narrowest = state.token_rules.iter().flat_map(|rules| &rules.scopes);
+        let scope = narrowest.min_by_key(|known| known.scope);
+        challenge.push_str(&format!(
+            ", error=\"{error}\", error_description=\"{problem}\""
+        ));
+        if let Some(scope) = scope {
+            challenge.push_str(&format!(", scope=\"{}\"", scope.name));
         }
+    }
+    // The resource is the endpoint, without the tool sets behind it.
+    let url = format!("{}{METADATA_PATH}/mcp", server_origin(state, headers));
+    challenge.push_str(&format!(", resource_metadata=\"{url}\""));
+    if let Ok(challenge) = challenge.parse() {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }
     response
 }

@@ -17,6 +17,7 @@ use crate::browser_admission::{BrowserRoutes, admit_browser};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::middleware::{ServerState, measure_request};
+use crate::oauth::OauthOptions;
 use crate::origin_check::{OriginCheck, PublicUrl};
 use crate::rate_limit::RateLimiter;
 use crate::token_admission::admit_program;
@@ -41,6 +42,8 @@ pub struct ServerOptions {
     /// Where browsers that signed in with the start-up token are kept; without it they are signed
     /// out when the token changes.
     pub browsers: Option<Arc<dyn BrowserStore>>,
+    /// The OAuth issuer whose access tokens are accepted besides stored ones.
+    pub oauth: Option<OauthOptions>,
 }
 
 /// The running server, for the routers mounted in it.
@@ -99,7 +102,7 @@ pub fn serve(
 
 async fn serve_until_stopped(
     workspace: Arc<dyn Workspace>,
-    options: ServerOptions,
+    mut options: ServerOptions,
     mount: impl FnOnce(&ServerContext) -> Routes,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), String> {
@@ -108,6 +111,7 @@ async fn serve_until_stopped(
     let unusable = |error: std::io::Error| format!("cannot listen at {requested}: {error}");
     let listener = TcpListener::bind(requested).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
+    set_default_audiences(&mut options, address)?;
     let limits = options.limits;
     let audit_log = Arc::new(AuditLog::start(workspace.clone()));
     let state = Arc::new(ServerState {
@@ -122,6 +126,7 @@ async fn serve_until_stopped(
         audit_log: audit_log.clone(),
         metrics: Metrics::default(),
         public: options.public.clone(),
+        token_rules: options.oauth.as_ref().map(|oauth| oauth.rules.clone()),
     });
     let context = ServerContext {
         address,
@@ -152,6 +157,34 @@ async fn serve_until_stopped(
     connections::accept_connections(listener, app, limits, closing, stopped).await;
     // After the last response, which may have added an entry.
     audit_log.flush_and_stop();
+    Ok(())
+}
+
+/// Sets the audience of access tokens, where none was chosen: the origins of this server.
+fn set_default_audiences(options: &mut ServerOptions, address: SocketAddr) -> Result<(), String> {
+    let public = options.public.as_ref().map(PublicUrl::origin);
+    let Some(oauth) = &mut options.oauth else {
+        return Ok(());
+    };
+    if !oauth.rules.audiences.is_empty() {
+        return Ok(());
+    }
+    let port = address.port();
+    oauth.rules.audiences = match public {
+        Some(origin) => vec![origin],
+        None if !options.beyond_this_machine => ["localhost", "127.0.0.1", "[::1]"]
+            .map(|host| format!("http://{host}:{port}"))
+            .to_vec(),
+        // Under which name other machines reach it is not known, and a token for another server
+        // must not be accepted.
+        None => {
+            return Err(
+                "the access tokens of the issuer have no audience: use --public-url, or \
+                 `tl team issuer trust URL --audience URI`"
+                    .to_owned(),
+            );
+        }
+    };
     Ok(())
 }
 

@@ -41,10 +41,10 @@ pub(crate) async fn admit_program(
         Ok(admitted) => admitted,
         Err(no) => {
             let response = authentication_error_response(no);
-            return name_metadata(response, &state, request.headers());
+            return name_metadata(response, no, &state, request.headers());
         }
     };
-    let token = admitted.token;
+    let credential = admitted.credential;
     request.extensions_mut().insert(admitted);
     let limits = &state.limits;
     // Only `POST` carries a message; reading the body of others would delay them for nothing.
@@ -55,5 +55,5 @@ pub(crate) async fn admit_program(
         };
     }
     let response = limits.await_response(next.run(request)).await;
-    event_streams::watch_stream(&state, token, response)
+    event_streams::watch_stream(&state, credential, response)
 }

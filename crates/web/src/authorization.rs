@@ -17,6 +17,8 @@ pub(crate) async fn require_form_scope(
     next: Next,
 ) -> Response {
     let path = request.uri().path();
+    // A form that the table does not list needs the scope of a decision, so one that was forgotten
+    // there is refused rather than open.
     let form = path.strip_prefix("/do/").unwrap_or(path);
     require_scope(scope_of_form(form), &who, request, next).await
 }

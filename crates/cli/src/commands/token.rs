@@ -7,11 +7,13 @@ use application::tokens::{
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::authorization::Scope;
+use domain::ids::Principal;
 use domain::token::{AuditEntry, SECRET_PREFIX, TokenState};
 use serde::Serialize;
 use server::generate_secret;
 
 use crate::exit_code::ExitCode;
+use crate::settings::local_user_name;
 use crate::ui::{BOLD, DIM, GOOD, StyledLine, WARN, styled, styled_line};
 use crate::wiring::App;
 
@@ -120,6 +122,7 @@ impl TokenArgs {
                     scope: Scope::from_word(scope).unwrap_or(Scope::Read),
                     lasts: *expires,
                     secret: format!("{SECRET_PREFIX}{}", generate_secret()),
+                    user: local_user(),
                 };
                 let token = app.run(|ctx| create_token(ctx, &request))?;
                 print_created(
@@ -143,7 +146,7 @@ impl TokenArgs {
                 }
             }
             TokenCommand::Revoke { id } => {
-                let token = app.run(|ctx| revoke_token(ctx, *id))?;
+                let token = app.run(|ctx| revoke_token(ctx, *id, &local_user()))?;
                 if !app.ui.try_print_json(&token) {
                     app.ui.print_line(render_token(&token));
                 }
@@ -159,6 +162,11 @@ impl TokenArgs {
         }
         Ok(ExitCode::Done)
     }
+}
+
+/// Returns the user of this machine, in whose name their scripts create tokens.
+fn local_user() -> Principal {
+    Principal::Human(local_user_name())
 }
 
 fn print_created(app: &App, given: CreatedToken) {

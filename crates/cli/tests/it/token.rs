@@ -37,6 +37,11 @@ fn a_token_is_given_listed_and_taken_back() {
 
     let listed = project.json(&["team", "token", "list"]);
     assert_eq!(text(&listed[0], "principal"), "human:anna");
+    // The test has no terminal: it is a script of the user's, and counts as theirs.
+    assert!(
+        text(&listed[0], "created_by").starts_with("human:"),
+        "{listed}"
+    );
     assert_eq!(
         (text(&listed[1], "scope"), text(&listed[1], "state")),
         ("agent", "valid")
@@ -66,6 +71,10 @@ fn a_token_is_given_listed_and_taken_back() {
         .map(|line| text(line, "action"))
         .collect();
     assert_eq!(actions, ["token revoke", "token create", "token create"]);
+    assert!(
+        text(&audit[0], "principal").starts_with("human:"),
+        "{audit}"
+    );
     assert!(
         !audit.to_string().contains(secret),
         "no secret is in the log"
