@@ -1,7 +1,7 @@
 // What eslint looks at in the dashboard's scripts; `./test --web` runs it. Rules of its core alone: nothing to install beside it.
 const browser = [
-  "CSS", "CustomEvent", "DOMParser", "EventSource", "FormData", "HTMLElement", "HTMLFormElement", "HTMLInputElement", "HTMLTextAreaElement", "URL", "URLSearchParams",
-  "addEventListener", "clearTimeout", "customElements", "document", "fetch", "history", "location", "performance", "sessionStorage", "setInterval", "setTimeout",
+  "CSS", "CustomEvent", "DOMParser", "EventSource", "FormData", "HTMLAnchorElement", "HTMLElement", "HTMLFormElement", "HTMLInputElement", "HTMLTextAreaElement", "Notification", "URL", "URLSearchParams",
+  "addEventListener", "clearTimeout", "customElements", "document", "fetch", "getSelection", "history", "localStorage", "location", "performance", "scrollY", "sessionStorage", "setInterval", "setTimeout",
 ];
 
 export default [

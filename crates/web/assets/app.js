@@ -1,3 +1,8 @@
-// What the browser adds to pages that work without it: live updates, kept drafts, and a tree of any length.
+// What the browser adds to pages that work without it: live updates, kept drafts, keys, and a tree of any length.
+import "./comment.js";
+import "./editor.js";
 import "./live.js";
+import "./review.js";
 import "./tree.js";
+import "./board.js";
+import "./palette.js";

@@ -1,6 +1,7 @@
 // <tl-live>: says whether the page follows along, and brings in what changed.
 // The server renders; here a new rendering of the same page takes the place of the sections that differ.
 
+import { notifyOfNews } from "./notify.js";
 import { forgetSentDraft, restoreDrafts } from "./drafts.js";
 import { tellTimes } from "./times.js";
 
@@ -11,7 +12,7 @@ const trusted = /** @type {any} */ (globalThis).trustedTypes?.createPolicy("tl",
  * @param {string} html
  * @returns {Document}
  */
-function parsed(html) {
+export function parsePage(html) {
   return new DOMParser().parseFromString(trusted ? trusted.createHTML(html) : html, "text/html");
 }
 
@@ -20,11 +21,13 @@ const address = new URL(location.href);
 if (address.searchParams.has("done")) {
   forgetSentDraft();
   address.searchParams.delete("done");
+  address.searchParams.delete("operation");
   history.replaceState(history.state, "", address);
 }
 
-/** Whether somebody is in the middle of writing there. */
+/** Whether somebody is in the middle of writing or deciding there. */
 function isInUse(/** @type {Element} */ section) {
+  if (section.querySelector(":popover-open")) return true;
   const fields = /** @type {NodeListOf<HTMLTextAreaElement>} */ (section.querySelectorAll("textarea"));
   return [...fields].some((field) => field.value !== "");
 }
@@ -56,11 +59,44 @@ function refreshFrame(/** @type {Document} */ fresh) {
   }
 }
 
+/** Says that there is something new where the reader is, and lets them bring it in: what is being read stays in its place. */
+function offerNews(/** @type {Document} */ fresh) {
+  const news = [...document.querySelectorAll("[data-pull]")].filter((one) => {
+    const next = /** @type {HTMLElement | null} */ (fresh.getElementById(one.id));
+    return next?.dataset.pull !== /** @type {HTMLElement} */ (one).dataset.pull;
+  });
+  const shown = document.querySelector("a.news");
+  if (news.length === 0) {
+    shown?.remove();
+    return;
+  }
+  const [queue, next] = [document, fresh].map((page) => page.getElementById("queue")?.dataset.pull?.split(" ").filter(Boolean) ?? []);
+  const added = next.filter((one) => !queue.includes(one)).length;
+  const gone = queue.filter((one) => !next.includes(one)).length;
+  const parts = [added > 0 ? `${added} new` : "", gone > 0 ? `${gone} decided` : ""].filter(Boolean);
+  // The same element while there is news: one that is being clicked or focused must not go away.
+  const pill = /** @type {HTMLAnchorElement} */ (shown ?? document.createElement("a"));
+  const text = `${parts.join(", ") || "This plan changed"} · Show`;
+  if (pill.textContent !== text) pill.textContent = text;
+  if (shown) return;
+  pill.className = "news";
+  pill.href = location.href;
+  pill.setAttribute("role", "status");
+  document.querySelector(".inbox, form.editor")?.before(pill);
+}
+
 async function refresh() {
   const answer = await fetch(location.href, { headers: { accept: "text/html" } });
   if (!answer.ok) return;
-  const fresh = parsed(await answer.text());
+  showPage(parsePage(await answer.text()));
+}
+
+/** Puts a new rendering of this page in place of what differs. */
+export function showPage(/** @type {Document} */ fresh) {
   refreshFrame(fresh);
+  offerNews(fresh);
+  // In the inbox the reader brings in what is new: another rendering may be about another plan.
+  if (document.querySelector("[data-pull]")) return;
   for (const section of document.querySelectorAll("[data-live]")) {
     const next = fresh.getElementById(section.id);
     const html = next?.outerHTML ?? "";
@@ -123,6 +159,7 @@ class Live extends HTMLElement {
     this.#planned = setTimeout(() => {
       document.querySelector("tl-tree")?.dispatchEvent(new CustomEvent("tl-changed"));
       refresh().catch(() => {});
+      notifyOfNews().catch(() => {});
       this.dataset.changes = String(Number(this.dataset.changes ?? 0) + 1);
     }, 100);
   }

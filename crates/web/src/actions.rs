@@ -7,11 +7,14 @@
 
 use application::answer_question::{Answer, AskedQuestion};
 use application::approve::ApproveRequest;
+use application::comment::NewComment;
 use application::decide_plans::answer_batch_question;
 use application::invalidate::InvalidateRequest;
 use application::request_changes::ChangesRequest;
 use application::revalidate::KeepRequest;
 use application::reviews::judge::VerdictRequest;
+use application::set_progress::ProgressRequest;
+use application::shape::{ChangeShapeRequest, MoveTarget, ShapeChange};
 use application::tick::run_tick::retry_tick;
 use application::tick::skip_tick::skip_tick;
 use application::undo::UndoTarget;
@@ -24,12 +27,14 @@ use domain::approval::Force;
 use domain::authorization::AuthenticatedPrincipal;
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{OperationId, VersionHash};
+use domain::node::Progress;
 use domain::review::CheckVerdict;
 use domain::tick::TickStatus;
 use domain::time::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use crate::pages::board::BoardAddress;
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
@@ -39,8 +44,41 @@ pub(crate) trait PageForm: DeserializeOwned + Send + 'static {
     fn page_url(&self) -> String;
 }
 
-/// The use case of a form; returns the word for the message that its page shows.
-type FormAction<F> = fn(&Context<'_>, &F) -> Result<&'static str, Failure>;
+/// What an action did, for the message on the page it leads to.
+pub(crate) struct ActionDone {
+    /// The key of the message.
+    word: &'static str,
+    /// The operation it recorded, which can be undone.
+    operation: Option<OperationId>,
+}
+
+impl ActionDone {
+    pub(crate) fn recorded(word: &'static str, operation: impl Into<Option<OperationId>>) -> Self {
+        Self {
+            word,
+            operation: operation.into(),
+        }
+    }
+
+    pub(crate) fn without_undo(word: &'static str) -> Self {
+        Self {
+            word,
+            operation: None,
+        }
+    }
+
+    /// Returns the address of a page with the message.
+    pub(crate) fn address_on(&self, page: &str) -> String {
+        let address = urls::add_parameter(page, "done", self.word);
+        match self.operation {
+            Some(id) => urls::add_parameter(&address, "operation", &id.to_string()),
+            None => address,
+        }
+    }
+}
+
+/// The use case of a form.
+type FormAction<F> = fn(&Context<'_>, &F) -> Result<ActionDone, Failure>;
 
 /// Handles a form: runs its use case as the authenticated principal and redirects to its page.
 pub(crate) fn handle_form<F: PageForm>(action: FormAction<F>) -> MethodRouter<Dashboard> {
@@ -55,7 +93,7 @@ pub(crate) fn handle_form<F: PageForm>(action: FormAction<F>) -> MethodRouter<Da
                 .await;
             let done = done.map_err(Refusal::on(page.clone()))?;
             // A redirect, so that reloading the page does not send the form again.
-            Ok::<_, Refusal>(Redirect::to(&format!("{page}?done={done}")))
+            Ok::<_, Refusal>(Redirect::to(&done.address_on(&page)))
         },
     )
 }
@@ -73,15 +111,35 @@ macro_rules! form_pages {
 }
 
 form_pages! {
-    ApprovalForm: |form| urls::node_url(&form.node);
-    PlansForm: |form| urls::decide_url(&form.top);
-    CondemnForm: |form| urls::node_url(&form.node);
-    CommentForm: |form| urls::node_url(&form.node);
+    ApprovalForm: |form| page_after(&form.node, form.next.as_deref());
+    PlansForm: |form| match form.group.is_empty() {
+        true => urls::decide_url(&form.top),
+        false => "/".to_owned(),
+    };
+    CondemnForm: |form| page_after(&form.node, form.next.as_deref());
+    CommentForm: |form| match form.next {
+        Some(_) => urls::inbox_url(&form.node),
+        None => format!("{}#comments", urls::node_url(&form.node)),
+    };
     RestoreForm: |form| urls::node_url(&form.node);
-    UndoForm: |_form| "/timeline".to_owned();
+    UndoForm: |form| match form.back.as_str() {
+        "" => "/timeline".to_owned(),
+        // A field of the form may name another server; only its local part is followed.
+        back => urls::local_address(back),
+    };
     CheckForm: |_form| "/reviews".to_owned();
     ConcludeForm: |_form| "/reviews".to_owned();
-    TickForm: |_form| "/ticks".to_owned();
+    TickForm: |_form| "/story".to_owned();
+    CardForm: |form| match form.back.as_str() {
+        "" => form.board.url(),
+        back => urls::local_address(back),
+    };
+    MoveForm: |_form| "/tree".to_owned();
+}
+
+/// Returns the page after a decision about a plan: the next plan of the inbox if it was made there.
+fn page_after(node: &str, next: Option<&str>) -> String {
+    next.map_or_else(|| urls::node_url(node), urls::inbox_url)
 }
 
 /// Rejects every form of a read-only server.
@@ -100,7 +158,7 @@ fn parse_version(text: &str) -> Result<VersionHash, Failure> {
 }
 
 /// Parses a version hash that a form may leave out.
-fn parse_optional_version(text: &str) -> Result<Option<VersionHash>, Failure> {
+pub(crate) fn parse_optional_version(text: &str) -> Result<Option<VersionHash>, Failure> {
     match text {
         // Browsers send empty fields; absence and emptiness mean the same.
         "" => Ok(None),
@@ -126,6 +184,8 @@ pub(crate) struct ApprovalForm {
     parent_version: String,
     /// The checkbox to accept the warnings on the page; browsers send it only when it is checked.
     force: Option<String>,
+    /// The plan that follows in the inbox; empty after the last, absent outside of the inbox.
+    next: Option<String>,
 }
 
 impl ApprovalForm {
@@ -138,16 +198,16 @@ impl ApprovalForm {
     }
 }
 
-pub(crate) fn approve_node(
-    ctx: &Context<'_>,
-    form: &ApprovalForm,
-) -> Result<&'static str, Failure> {
+pub(crate) fn approve_node(ctx: &Context<'_>, form: &ApprovalForm) -> Result<ActionDone, Failure> {
     let request = ApproveRequest {
         node: vec![form.node.clone()],
         force: form.force_option(),
+        // Compared inside the write transaction. A comparison before it would let the approval go
+        // to a text that was saved in between.
         shown: Some(parse_shown(&form.version, &form.parent_version)?),
     };
-    application::approve::approve_node(ctx, &request).map(|_| "approved")
+    application::approve::approve_node(ctx, &request)
+        .map(|outcome| ActionDone::recorded("approved", outcome.operation))
 }
 
 /// A decision about every plan on a page.
@@ -156,6 +216,9 @@ pub(crate) struct PlansForm {
     /// The subtree of the page.
     #[serde(default)]
     top: String,
+    /// The group of the inbox that the page was about.
+    #[serde(default)]
+    group: String,
     /// Path, version and parent's version (or `-`) of each plan that was on the page.
     #[serde(default)]
     shown: String,
@@ -175,6 +238,7 @@ impl PlansForm {
                     "-" => None,
                     parent => Some(parse_version(parent)?),
                 },
+                // Not a field of the form: nothing in a payload changes the principal.
                 asked: ctx.actor.clone(),
             }),
             _ => Err(
@@ -186,37 +250,42 @@ impl PlansForm {
     }
 }
 
-pub(crate) fn approve_plans(ctx: &Context<'_>, form: &PlansForm) -> Result<&'static str, Failure> {
+pub(crate) fn approve_plans(ctx: &Context<'_>, form: &PlansForm) -> Result<ActionDone, Failure> {
     let answer = Answer::Approve {
         force: match form.force {
             Some(_) => Force::Yes,
             None => Force::No,
         },
     };
-    answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer).map(|_| "approved")
+    answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer)
+        .map(|outcome| ActionDone::recorded("approved", outcome.operation))
 }
 
 /// Sends every plan of a page back to the agent, with what has to change.
 pub(crate) fn request_changes_of_plans(
     ctx: &Context<'_>,
     form: &PlansForm,
-) -> Result<&'static str, Failure> {
+) -> Result<ActionDone, Failure> {
     let answer = Answer::RequestChanges {
+        // Browsers send the line ends of a text area as CRLF; the agent quotes and compares the
+        // text.
         text: form.text.replace("\r\n", "\n"),
     };
-    answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer).map(|_| "changes-requested")
+    answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer)
+        .map(|outcome| ActionDone::recorded("changes-requested", outcome.operation))
 }
 
 pub(crate) fn revalidate_node(
     ctx: &Context<'_>,
     form: &ApprovalForm,
-) -> Result<&'static str, Failure> {
+) -> Result<ActionDone, Failure> {
     let request = KeepRequest {
         node: vec![form.node.clone()],
         force: form.force_option(),
         shown: Some(parse_shown(&form.version, &form.parent_version)?),
     };
-    application::revalidate::keep_one(ctx, &request).map(|_| "kept")
+    application::revalidate::keep_one(ctx, &request)
+        .map(|outcome| ActionDone::recorded("kept", outcome.operation))
 }
 
 /// An objection to a plan: a rejection or a request for changes, with the person's words.
@@ -229,28 +298,32 @@ pub(crate) struct CondemnForm {
     parent_version: String,
     #[serde(default)]
     text: String,
+    /// The plan that follows in the inbox.
+    next: Option<String>,
 }
 
 /// Sends a plan back to the agent, with what has to change.
 pub(crate) fn request_changes(
     ctx: &Context<'_>,
     form: &CondemnForm,
-) -> Result<&'static str, Failure> {
+) -> Result<ActionDone, Failure> {
     let request = ChangesRequest {
         node: vec![form.node.clone()],
         text: form.text.replace("\r\n", "\n"),
         shown: Some(parse_shown(&form.version, &form.parent_version)?),
     };
-    application::request_changes::request_changes(ctx, &request).map(|_| "changes-requested")
+    application::request_changes::request_changes(ctx, &request)
+        .map(|outcome| ActionDone::recorded("changes-requested", outcome.operation))
 }
 
-pub(crate) fn condemn_node(ctx: &Context<'_>, form: &CondemnForm) -> Result<&'static str, Failure> {
+pub(crate) fn condemn_node(ctx: &Context<'_>, form: &CondemnForm) -> Result<ActionDone, Failure> {
     let request = InvalidateRequest {
         node: vec![form.node.clone()],
         reason: form.text.trim().to_owned(),
         shown: Some(parse_shown(&form.version, &form.parent_version)?),
     };
-    application::invalidate::invalidate_node(ctx, &request).map(|_| "condemned")
+    application::invalidate::invalidate_node(ctx, &request)
+        .map(|outcome| ActionDone::recorded("condemned", outcome.operation))
 }
 
 /// A comment on a plan. It has no version: a comment decides nothing.
@@ -259,11 +332,41 @@ pub(crate) struct CommentForm {
     node: String,
     #[serde(default)]
     text: String,
+    /// Words of the text it is about.
+    #[serde(default)]
+    quote: String,
+    /// Present where the words are of the prose.
+    in_prose: Option<String>,
+    #[serde(default)]
+    section: String,
+    /// Id of the comment it replies to.
+    #[serde(default)]
+    reply_to: String,
+    /// Present on the button that ends the thread.
+    resolve: Option<String>,
+    /// Present in the inbox.
+    next: Option<String>,
 }
 
-pub(crate) fn add_comment(ctx: &Context<'_>, form: &CommentForm) -> Result<&'static str, Failure> {
+pub(crate) fn add_comment(ctx: &Context<'_>, form: &CommentForm) -> Result<ActionDone, Failure> {
     let node = [form.node.clone()];
-    application::comment::add_comment(ctx, &node, &form.text).map(|_| "commented")
+    // Browsers send empty fields; absence and emptiness mean the same.
+    let given = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+    let new = NewComment {
+        text: form.text.replace("\r\n", "\n"),
+        quote: given(&form.quote),
+        in_prose: form.in_prose.is_some(),
+        section: given(&form.section),
+        reply_to: given(&form.reply_to),
+        resolves: form.resolve.is_some(),
+    };
+    let word = if new.resolves {
+        "resolved"
+    } else {
+        "commented"
+    };
+    application::comment::add_placed_comment(ctx, &node, &new)
+        .map(|said| ActionDone::recorded(word, said.operation))
 }
 
 /// Restoring an earlier version of a plan.
@@ -281,23 +384,29 @@ pub(crate) struct RestoreForm {
 pub(crate) fn restore_version(
     ctx: &Context<'_>,
     form: &RestoreForm,
-) -> Result<&'static str, Failure> {
+) -> Result<ActionDone, Failure> {
     // A full hash, not a prefix: the page has it, and a prefix could become ambiguous.
     let words = [form.node.clone(), parse_version(&form.version)?.to_string()];
     let replaces = parse_optional_version(&form.replaces)?.map(Into::into);
     application::restore_version::restore_version(ctx, &words, replaces.as_ref())
-        .map(|_| "restored")
+        .map(|outcome| ActionDone::recorded("restored", outcome.cascade.operation))
 }
 
 /// Undoing an operation.
 #[derive(Deserialize)]
 pub(crate) struct UndoForm {
     operation: u64,
+    /// The page to come back to.
+    #[serde(default)]
+    back: String,
 }
 
-pub(crate) fn undo_operation(ctx: &Context<'_>, form: &UndoForm) -> Result<&'static str, Failure> {
+pub(crate) fn undo_operation(ctx: &Context<'_>, form: &UndoForm) -> Result<ActionDone, Failure> {
+    // By number, not "the newest": since the page was rendered another session may have recorded an
+    // operation, and that one would be undone.
     let target = UndoTarget::Operation(OperationId(form.operation));
-    application::undo::undo_operations(ctx, target).map(|_| "undone")
+    application::undo::undo_operations(ctx, target)
+        .map(|outcome| ActionDone::recorded("undone", outcome.operation))
 }
 
 /// A verdict on one check of a review.
@@ -319,7 +428,10 @@ impl CheckForm {
             of: Some(self.subject.clone()),
             item: self.item.clone(),
             verdict,
+            // A check that was judged since the page was rendered is a conflict, not a second
+            // verdict.
             version: Some(self.item_version),
+            // A person's verdict is not charged to the budget of the review.
             cost: 0,
         };
         application::reviews::judge::record_verdict(ctx, &request).map(|_| ())
@@ -327,7 +439,7 @@ impl CheckForm {
 }
 
 /// Accepts a finding as it is, with a reason.
-pub(crate) fn accept_finding(ctx: &Context<'_>, form: &CheckForm) -> Result<&'static str, Failure> {
+pub(crate) fn accept_finding(ctx: &Context<'_>, form: &CheckForm) -> Result<ActionDone, Failure> {
     let (subject, version) = (Some(form.subject.as_str()), Some(form.item_version));
     application::reviews::accept::accept_finding(
         ctx,
@@ -336,21 +448,21 @@ pub(crate) fn accept_finding(ctx: &Context<'_>, form: &CheckForm) -> Result<&'st
         form.text.trim(),
         version,
     )
-    .map(|_| "accepted")
+    .map(|_| ActionDone::without_undo("accepted"))
 }
 
 /// Passes a check: the finding is fixed, or was wrong.
-pub(crate) fn pass_check(ctx: &Context<'_>, form: &CheckForm) -> Result<&'static str, Failure> {
+pub(crate) fn pass_check(ctx: &Context<'_>, form: &CheckForm) -> Result<ActionDone, Failure> {
     form.record_verdict(ctx, CheckVerdict::Pass)
-        .map(|()| "passed")
+        .map(|()| ActionDone::without_undo("passed"))
 }
 
 /// Fails a check with a finding, which starts another iteration.
-pub(crate) fn fail_check(ctx: &Context<'_>, form: &CheckForm) -> Result<&'static str, Failure> {
+pub(crate) fn fail_check(ctx: &Context<'_>, form: &CheckForm) -> Result<ActionDone, Failure> {
     // Trimmed here; the rules refuse an empty finding.
     let finding = form.text.trim().to_owned();
     form.record_verdict(ctx, CheckVerdict::Fail { finding })
-        .map(|()| "sent-back")
+        .map(|()| ActionDone::without_undo("sent-back"))
 }
 
 /// The end of a review's iteration.
@@ -365,9 +477,10 @@ pub(crate) struct ConcludeForm {
 pub(crate) fn conclude_review(
     ctx: &Context<'_>,
     form: &ConcludeForm,
-) -> Result<&'static str, Failure> {
+) -> Result<ActionDone, Failure> {
+    // A page that was open for an hour must not end the iteration after the one it showed.
     application::reviews::conclude::conclude_iteration(ctx, Some(&form.subject), form.iteration)
-        .map(|_| "concluded")
+        .map(|_| ActionDone::without_undo("concluded"))
 }
 
 /// A decision about a failed tick.
@@ -385,22 +498,100 @@ impl TickForm {
 }
 
 /// Resumes a tick at the action that failed.
-pub(crate) fn retry_failed_tick(
-    ctx: &Context<'_>,
-    form: &TickForm,
-) -> Result<&'static str, Failure> {
+pub(crate) fn retry_failed_tick(ctx: &Context<'_>, form: &TickForm) -> Result<ActionDone, Failure> {
+    // The time of the record is its version: a tick that was retried elsewhere meanwhile is
+    // refused.
     let outcome = retry_tick(ctx, form.tick, form.shown_at())?;
     // A tick that fails again is an outcome, not a failure: the page shows its error.
-    Ok(match outcome.status {
+    Ok(ActionDone::without_undo(match outcome.status {
         TickStatus::Done => "retried",
         _ => "failed-again",
-    })
+    }))
 }
 
 /// Skips a tick; the loop continues without it.
-pub(crate) fn skip_failed_tick(
-    ctx: &Context<'_>,
-    form: &TickForm,
-) -> Result<&'static str, Failure> {
-    skip_tick(ctx, form.tick, form.shown_at()).map(|_| "skipped")
+pub(crate) fn skip_failed_tick(ctx: &Context<'_>, form: &TickForm) -> Result<ActionDone, Failure> {
+    skip_tick(ctx, form.tick, form.shown_at()).map(|_| ActionDone::without_undo("skipped"))
+}
+
+/// A card of the board that goes to another column.
+#[derive(Deserialize)]
+pub(crate) struct CardForm {
+    node: String,
+    /// The value of the column.
+    to: String,
+    /// Why a phase is skipped.
+    #[serde(default)]
+    reason: String,
+    /// The page to come back to; the board without one.
+    #[serde(default)]
+    back: String,
+    #[serde(flatten)]
+    board: BoardAddress,
+}
+
+/// Sets the priority of a ticket.
+pub(crate) fn set_card_priority(ctx: &Context<'_>, form: &CardForm) -> Result<ActionDone, Failure> {
+    let node = [form.node.clone()];
+    application::set_priority::set_priority(ctx, &node, &form.to)
+        .map(|ticket| ActionDone::recorded("priority", ticket.operation))
+}
+
+/// Sets the progress of a plan.
+pub(crate) fn set_card_progress(ctx: &Context<'_>, form: &CardForm) -> Result<ActionDone, Failure> {
+    let progress = Progress::from_synonym(&form.to)
+        .ok_or_else(|| Failure::invalid(format!("there is no progress `{}`", form.to)))?;
+    let request = ProgressRequest {
+        node: vec![form.node.clone()],
+        progress,
+    };
+    application::set_progress::record_progress(ctx, &request)
+        .map(|(_, operation)| ActionDone::recorded("progress", operation))
+}
+
+/// Sets the phase of a ticket.
+pub(crate) fn set_card_phase(ctx: &Context<'_>, form: &CardForm) -> Result<ActionDone, Failure> {
+    let reason = Some(form.reason.trim()).filter(|reason| !reason.is_empty());
+    let node = [form.node.clone()];
+    // An empty reason is none: skipping a phase then is refused as it is at the terminal.
+    application::tickets::set_phase(ctx, &node, &form.to, reason)
+        .map(|ticket| ActionDone::recorded("phase", ticket.operation))
+}
+
+/// A plan that is moved elsewhere in the tree, after its preview.
+#[derive(Deserialize)]
+pub(crate) struct MoveForm {
+    pub(crate) node: String,
+    /// `before`, `after` or `under`.
+    pub(crate) place: String,
+    #[serde(default)]
+    pub(crate) target: String,
+}
+
+impl MoveForm {
+    /// Returns the change of shape that the form asks for.
+    pub(crate) fn to_change(&self) -> Result<ShapeChange, Failure> {
+        let target = self.target.trim().to_owned();
+        let target = match self.place.as_str() {
+            "before" => MoveTarget::Before(target),
+            "after" => MoveTarget::After(target),
+            // Without a target the plan becomes a root, which no name could say.
+            "under" => MoveTarget::Under(Some(target).filter(|target| !target.is_empty())),
+            other => return Err(Failure::invalid(format!("there is no place `{other}`"))),
+        };
+        Ok(ShapeChange::Move {
+            node: vec![self.node.clone()],
+            target,
+        })
+    }
+}
+
+/// Moves a plan with its files and everything below it.
+pub(crate) fn move_plan(ctx: &Context<'_>, form: &MoveForm) -> Result<ActionDone, Failure> {
+    let request = ChangeShapeRequest {
+        change: form.to_change()?,
+        dry_run: false,
+    };
+    application::shape::change_shape(ctx, &request)
+        .map(|outcome| ActionDone::recorded("moved", outcome.operation))
 }

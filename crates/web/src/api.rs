@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::slice::from_ref;
 
 use application::history::{HistoryRequest, list_history, list_recorded_history};
+use application::inbox::{InboxView, load_inbox};
 use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, MemoryView, show_memory};
 use application::node_page::{NodePage, load_node_page};
@@ -39,6 +40,7 @@ pub(crate) fn router() -> Router<Dashboard> {
     Router::new()
         .route("/api/openapi.json", get(described))
         .route("/api/now", get(now))
+        .route("/api/inbox", get(inbox))
         .route("/api/tree", get(tree))
         .route("/api/nodes/{*path}", get(node))
         .route("/api/timeline", get(timeline))
@@ -70,13 +72,27 @@ pub(crate) async fn now_view(dashboard: &Dashboard) -> Result<NowView, Failure> 
         .await
 }
 
+async fn inbox(State(dashboard): State<Dashboard>) -> Answer<InboxView> {
+    Ok(Json(inbox_view(&dashboard).await?))
+}
+
+/// Reads what waits for a person, for the page and for programs.
+pub(crate) async fn inbox_view(dashboard: &Dashboard) -> Result<InboxView, Failure> {
+    let hooks = dashboard.hooks.clone();
+    dashboard
+        .ask_tree(move |ctx, known| load_inbox(ctx, known, &hooks.blocked()))
+        .await
+}
+
 async fn tree(
     State(dashboard): State<Dashboard>,
     Query(wanted): Query<WindowRequest>,
 ) -> Answer<TreeWindow> {
     Ok(Json(
         dashboard
-            .ask_tree(move |_, known| Ok(list_tree_window(known, &wanted)))
+            // A window of the cached tree: with 10,000 nodes a response must not cost the whole of
+            // it.
+            .ask_tree(move |ctx, known| Ok(list_tree_window(known, ctx.profiles, &wanted)))
             .await?,
     ))
 }
@@ -170,6 +186,8 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
                 });
             }
         }
+        // A filter that matches nothing must not read the whole history in one request. An empty
+        // page with a `next` lets the client go on.
         if is_last || looked_through >= MAX_SCANNED_OPERATIONS {
             let next = before.filter(|_| !is_last).map(|before| before.0);
             return Ok(Timeline { operations, next });
@@ -183,6 +201,8 @@ async fn timeline(
 ) -> Answer<Timeline> {
     Ok(Json(
         dashboard
+            // Through the lookout, although the tree is not used: its scan turns edited files into
+            // operations before the log is read.
             .ask_tree(move |ctx, _| stretch(ctx, &asked))
             .await?,
     ))
@@ -232,7 +252,7 @@ async fn ticks(
 ) -> Answer<TicksView> {
     Ok(Json(
         dashboard
-            .ask(move |ctx| show_ticks(ctx, asked.clamped_limit()))
+            .ask_tree(move |ctx, known| show_ticks(ctx, known, asked.clamped_limit()))
             .await?,
     ))
 }
@@ -241,6 +261,8 @@ async fn ticks(
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct SearchText {
+    /// `q` as well, as on most search pages.
+    #[serde(alias = "q")]
     pub(crate) text: String,
     pub(crate) limit: Option<usize>,
 }
@@ -258,6 +280,8 @@ pub(crate) fn search_everywhere(
         ctx,
         &SearchRequest {
             query: asked.text.clone(),
+            // Clamped for the same reason as the timeline: a wrong number in an address still opens
+            // a page.
             limit: asked.limit.unwrap_or(20).clamp(1, MAX_SEARCH_RESULTS),
         },
     )
@@ -313,6 +337,8 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
         .iter()
         .filter(|entry| entry.kind == EntryKind::Relationship.as_str())
         .map(|tie| {
+            // Entries are JSON with fields by kind. A missing one is shown as empty: a file that
+            // was edited by hand must not take the page away.
             let word = |name: &str| tie.entry[name].as_str().unwrap_or_default().to_owned();
             // By name: ids of characters mean nothing to readers.
             let named = |id: String| {

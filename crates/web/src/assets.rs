@@ -18,22 +18,38 @@ macro_rules! assets {
 
 /// Every asset: name, content type, text.
 pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
+    "tokens.css" CSS,
     "base.css" CSS,
     "layout.css" CSS,
-    "status.css" CSS,
+    "components.css" CSS,
     "forms.css" CSS,
+    "status.css" CSS,
     "tree.css" CSS,
+    "board.css" CSS,
+    "timeline.css" CSS,
+    "graph.css" CSS,
+    "code.css" CSS,
+    "palette.css" CSS,
     "node.css" CSS,
+    "editor.css" CSS,
+    "inbox.css" CSS,
     "diff.css" CSS,
     "tables.css" CSS,
     "details.css" CSS,
+    "styleguide.css" CSS,
     "print.css" CSS,
     "contrast.css" CSS,
     "app.js" JS,
+    "comment.js" JS,
     "drafts.js" JS,
+    "editor.js" JS,
     "live.js" JS,
+    "notify.js" JS,
+    "review.js" JS,
     "times.js" JS,
     "tree.js" JS,
+    "board.js" JS,
+    "palette.js" JS,
 ];
 
 /// The colours of the high-contrast theme, which apply only on request.
@@ -45,6 +61,17 @@ pub(crate) fn style_names() -> impl Iterator<Item = &'static str> {
         .iter()
         .filter(|(name, kind, _)| *kind == CSS && *name != CONTRAST_STYLE)
         .map(|(name, ..)| *name)
+}
+
+/// Returns every style sheet as one text, for documents that have no other file.
+pub(crate) fn all_styles() -> String {
+    let styles = ASSETS
+        .iter()
+        .filter(|(name, kind, _)| *kind == CSS && *name != CONTRAST_STYLE);
+    styles
+        .map(|(.., text)| *text)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Serves the icon with the number of pending decisions, so that a tab in the background shows it.
@@ -71,6 +98,8 @@ pub(crate) async fn serve_icon(Path(count): Path<usize>) -> impl IntoResponse {
          stroke-linecap=\"round\"/>{badge}</svg>"
     );
     (
+        // Cached for a day, unlike the other assets: every page links an icon, and the picture of a
+        // count changes only with the program.
         [(CONTENT_TYPE, SVG), (CACHE_CONTROL, "max-age=86400")],
         picture,
     )
@@ -85,6 +114,8 @@ pub(crate) async fn serve_asset(Path(name): Path<String>, headers: HeaderMap) ->
     // Revalidated on every use with an `ETag`: after an update of the program a page and its
     // scripts are never of two versions.
     let about = [(CACHE_CONTROL, "no-cache".to_owned()), (ETAG, mark.clone())];
+    // Browsers send back the tag as they got it. Any other form, as a list or a weak tag, only
+    // costs the body.
     if headers
         .get(IF_NONE_MATCH)
         .is_some_and(|known| known.as_bytes() == mark.as_bytes())

@@ -3,7 +3,9 @@
 //! Handlers return a [`Page`], which is only the content. The middleware [`complete_page`] renders
 //! the frame around it, refusals included, so that no page can be without it.
 
-use application::count_pending::{PendingDecisions, count_pending_decisions};
+use application::history::list_recorded_history;
+use application::inbox::{PendingDecisions, count_pending_decisions};
+use application::views::OperationView;
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
 use axum::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use axum::http::request::Parts;
@@ -11,13 +13,49 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use domain::authorization::{AuthenticatedPrincipal, Scope};
-use domain::ids::Principal;
+use domain::ids::{OperationId, Principal};
+use domain::operation::Verb;
 use domain::scope_table::scope_of_form;
 use maud::{DOCTYPE, Markup, html};
 use serde::Deserialize;
 
-use crate::pages::{NAVIGATION, NavigationEntry};
+use crate::components::{render_badge, render_toast};
+use crate::export::{ExportFormat, export_page};
+use crate::pages::projects::project_url;
 use crate::{Dashboard, assets, urls};
+
+/// The page in the navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NavigationEntry {
+    Inbox,
+    Board,
+    Tree,
+    Timeline,
+    Sessions,
+    Graph,
+    Progress,
+    Reviews,
+    Story,
+    Memory,
+    Search,
+    /// A page that is reached from others.
+    Elsewhere,
+}
+
+/// The navigation of every page, in order: entry, address, name.
+const NAVIGATION: &[(NavigationEntry, &str, &str)] = &[
+    (NavigationEntry::Inbox, "/", "Inbox"),
+    (NavigationEntry::Board, "/board", "Board"),
+    (NavigationEntry::Tree, "/tree", "Tree"),
+    (NavigationEntry::Timeline, "/timeline", "Timeline"),
+    (NavigationEntry::Sessions, "/sessions", "Sessions"),
+    (NavigationEntry::Graph, "/graph", "Graph"),
+    (NavigationEntry::Progress, "/progress", "Progress"),
+    (NavigationEntry::Reviews, "/reviews", "Reviews"),
+    (NavigationEntry::Story, "/story", "Story"),
+    (NavigationEntry::Memory, "/memory", "Memory"),
+    (NavigationEntry::Search, "/search", "Search"),
+];
 
 /// The content of a page, as a response that [`complete_page`] makes a document of.
 #[derive(Clone, Debug)]
@@ -30,6 +68,8 @@ pub(crate) struct Page {
 impl IntoResponse for Page {
     fn into_response(self) -> Response {
         let mut response = Response::default();
+        // Handlers return the content only. A template variable in every handler was rejected: a
+        // new page could forget the frame, and refusals would have none.
         response.extensions_mut().insert(self);
         response
     }
@@ -61,6 +101,7 @@ impl Rights {
     /// Names the rights in the reader's words.
     fn describe(&self) -> &'static str {
         match self.scope {
+            // Before the scope: on a read-only server no token decides anything.
             _ if self.is_read_only => "read-only server",
             Scope::Read => "may read",
             Scope::Agent => "may comment",
@@ -125,6 +166,7 @@ impl Theme {
     }
 
     fn from_cookies(headers: &HeaderMap) -> Self {
+        // A client may split its cookies over several headers (RFC 9113).
         let sent = headers.get_all(COOKIE).iter();
         let mut pairs = sent
             .filter_map(|header| header.to_str().ok())
@@ -164,24 +206,52 @@ pub(crate) async fn choose_theme(
     Path(word): Path<String>,
     Query(query): Query<ThemeQuery>,
 ) -> Response {
+    // The word is written into a header below, so only known ones get there.
     let Some(_) = Theme::from_word(&word) else {
         return crate::pages::page_not_found().await.into_response();
     };
-    // One slash only: `//host` would be another server.
-    let back = format!("/{}", query.back.trim_start_matches(['/', '\\']));
+    let back = urls::local_address(&query.back);
+    // `HttpOnly`: the server renders the theme, and no script has to read it.
     let cookie =
         format!("{THEME_COOKIE}={word}; Path=/; Max-Age=31536000; SameSite=Strict; HttpOnly");
     (
+        // Not a permanent redirect, which browsers cache: the next choice would set no cookie.
         StatusCode::SEE_OTHER,
         [(LOCATION, back), (SET_COOKIE, cookie)],
     )
         .into_response()
 }
 
+/// What an action reports on the page it leads to. The query has a word and a number only: with the
+/// text in the address, a link could put any sentence on the page.
+#[derive(Default, Deserialize)]
+struct ActionReport {
+    #[serde(default)]
+    done: String,
+    operation: Option<u64>,
+}
+
+impl ActionReport {
+    fn from_uri(uri: &Uri) -> Self {
+        Query::try_from_uri(uri).map_or_else(|_| Self::default(), |Query(report)| report)
+    }
+}
+
+/// Returns the format that an address asks a page in, if it is to be exported.
+fn asked_format(uri: &Uri) -> Option<ExportFormat> {
+    let mut pairs = uri.query()?.split('&').filter_map(|it| it.split_once('='));
+    pairs.find_map(|(name, value)| ExportFormat::from_word(value).filter(|_| name == "format"))
+}
+
 /// Everything the frame shows.
 struct Frame<'p> {
     page: &'p Page,
     project: &'p str,
+    /// The projects of this server, if there are several, and whether each is this one.
+    projects: Vec<(String, bool)>,
+    report: ActionReport,
+    /// The reader's own operation that was just recorded.
+    recorded: Option<OperationView>,
     rights: Rights,
     /// `None` when the state cannot be read; the page says so itself.
     pending: Option<PendingDecisions>,
@@ -203,20 +273,43 @@ pub(crate) async fn complete_page(
         request.uri().clone(),
         Theme::from_cookies(request.headers()),
     );
+    let headers = request.headers().clone();
     let mut response = next.run(request).await;
     let Some(page) = response.extensions_mut().remove::<Page>() else {
         return response;
     };
+    if let Some(format) = asked_format(&uri).filter(|_| response.status().is_success()) {
+        return export_page(&page, &dashboard.project, format, &headers);
+    }
     // After the page: its handler has scanned the files, so the count is of the same moment.
     let pending = dashboard.ask_recorded(count_pending_decisions).await.ok();
+    let report = ActionReport::from_uri(&uri);
+    // The number comes from the address, which anybody can type. Only the reader's own operation
+    // gets an undo button, so a link cannot make a person undo another one.
+    let recorded = match (report.operation, rights.principal.clone()) {
+        (Some(id), Some(reader)) => dashboard
+            .ask_recorded(move |ctx, _| {
+                // The bound is exclusive.
+                list_recorded_history(ctx, 1, Some(OperationId(id.saturating_add(1))))
+            })
+            .await
+            .ok()
+            .and_then(|mut found| found.pop())
+            .filter(|one| one.operation == OperationId(id) && one.by == reader),
+        _ => None,
+    };
     let frame = Frame {
         page: &page,
         project: &dashboard.project,
+        projects: dashboard.projects.list_names(&dashboard),
+        report,
+        recorded,
         rights,
         pending,
         theme,
         uri: &uri,
     };
+    // Of the handler's response only the status is kept: a `Page` has neither body nor headers.
     let status = response.status();
     (status, frame.render()).into_response()
 }
@@ -232,6 +325,8 @@ impl Frame<'_> {
 
     fn render(&self) -> Markup {
         let count = self.count();
+        // The style sheet is always linked: a system that asks for more contrast gets it without a
+        // choice.
         let contrast_media = (self.theme != Theme::Contrast).then_some("(prefers-contrast: more)");
         html! {
             (DOCTYPE)
@@ -245,6 +340,8 @@ impl Frame<'_> {
                         (self.page.title) " · " (self.project)
                         @if let Some(branch) = self.branch() { " · " (branch) }
                     }
+                    // The count is part of the address, because browsers keep the icon of an
+                    // address they know.
                     link rel="icon" href={ "/icons/" (count) } type="image/svg+xml";
                     @for style in assets::style_names() { link rel="stylesheet" href={ "/assets/" (style) }; }
                     link rel="stylesheet" href={ "/assets/" (assets::CONTRAST_STYLE) } media=[contrast_media];
@@ -256,7 +353,7 @@ impl Frame<'_> {
                     // First in the tab order, for keyboard users.
                     a.skip href="#main" { "Skip to the content" }
                     (self.render_header())
-                    main id="main" tabindex="-1" { (self.page.content) }
+                    main id="main" tabindex="-1" { (self.render_report()) (self.page.content) }
                 }
             }
         }
@@ -267,14 +364,15 @@ impl Frame<'_> {
             header.top {
                 div.project {
                     a.brand href="/" { (self.project) }
-                    @if let Some(branch) = self.branch() { span.quiet { span.hidden { "branch " } (branch) } }
+                    @if let Some(branch) = self.branch() { span.branch { span.hidden { "branch " } (branch) } }
+                    (self.render_projects())
                 }
                 nav aria-label="Pages" {
                     @for (other, address, name) in NAVIGATION {
                         a href=(address) aria-current=[(*other == self.page.place).then_some("page")] {
                             (name)
-                            @if *other == NavigationEntry::Now && self.count() > 0 {
-                                " " span.badge #pending { (self.count()) span.hidden { " wait for a decision" } }
+                            @if *other == NavigationEntry::Inbox && self.count() > 0 {
+                                " " span #pending { (render_badge(self.count(), "wait for a decision")) }
                             }
                         }
                     }
@@ -283,24 +381,85 @@ impl Frame<'_> {
                     // Says when the live connection is lost; a stale page must not look current.
                     tl-live role="status" {}
                     @if let Some(principal) = &self.rights.principal {
-                        span.quiet { (principal_name(principal)) " · " (self.rights.describe()) }
+                        span.who { (principal_name(principal)) " · " (self.rights.describe()) }
                     }
+                    (self.render_exports())
                     (self.render_themes())
                 }
             }
         }
     }
 
-    fn render_themes(&self) -> Markup {
-        // The address of a refused form is no page to come back to.
-        let here = self
-            .uri
-            .path_and_query()
-            .map(|address| address.as_str())
-            .filter(|address| !address.starts_with("/do/"))
-            .unwrap_or("/");
+    /// Renders the switcher between the projects of this server.
+    fn render_projects(&self) -> Markup {
         html! {
-            details.themes {
+            @if !self.projects.is_empty() {
+                details.menu.projects {
+                    summary { span.hidden { "Other projects" } span aria-hidden="true" { "▾" } }
+                    ul {
+                        @for (name, is_here) in &self.projects {
+                            li { a href=(project_url(name, "/")) aria-current=[is_here.then_some("true")] { (name) } }
+                        }
+                        li { a href="/projects" { "Inbox of all" } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the address of this page. That of a refused form is no page to come back to.
+    fn address(&self) -> &str {
+        let address = self.uri.path_and_query().map(|address| address.as_str());
+        address
+            .filter(|address| !address.starts_with("/do/"))
+            .unwrap_or("/")
+    }
+
+    /// Renders what the reader has just done, with the way back.
+    fn render_report(&self) -> Markup {
+        let Some(text) = describe_action(&self.report.done) else {
+            return html! {};
+        };
+        let undo = match &self.recorded {
+            Some(one) if one.undone_by.is_none() && self.rights.allow("undo") => html! {
+                form action="/do/undo" method="post" {
+                    input type="hidden" name="operation" value=(one.operation);
+                    // The redirect after the undo appends its own report; the address must not have
+                    // two.
+                    input type="hidden" name="back" value=(urls::without_report(self.address()));
+                    button type="submit" data-key="u" aria-keyshortcuts="u" {
+                        @if one.verb == Verb::Undo { "Redo" } @else { "Undo" }
+                        span.hidden { " operation " (one.operation) }
+                    }
+                }
+                a href={ "/undo/" (one.operation) } { "What changed" }
+            },
+            _ => html! {},
+        };
+        let actions = html! {
+            (undo)
+            a href=(urls::without_report(self.address())) aria-label="Dismiss" { "✕" }
+        };
+        render_toast(text, &actions)
+    }
+
+    /// Renders the links that export this page.
+    fn render_exports(&self) -> Markup {
+        let here = urls::without_report(self.address());
+        html! {
+            details.menu.exports {
+                summary { span.hidden { "Export" } span aria-hidden="true" { "⇩" } }
+                ul { @for (_, word, name) in ExportFormat::ALL {
+                    li { a href=(urls::add_parameter(&here, "format", word)) download { "Export as " (name) } }
+                } }
+            }
+        }
+    }
+
+    fn render_themes(&self) -> Markup {
+        let here = self.address();
+        html! {
+            details.menu.themes {
                 summary { span.hidden { "Theme" } span aria-hidden="true" { "◐" } }
                 ul { @for (theme, word, name) in Theme::ALL {
                     li { a href={ "/theme/" (word) "?back=" (urls::encode_query_value(here)) } aria-current=[(theme == self.theme).then_some("true")] { (name) } }
@@ -308,6 +467,37 @@ impl Frame<'_> {
             }
         }
     }
+}
+
+/// Returns the message of an action.
+fn describe_action(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "approved" => "Approved. Agents that waited for it continue.",
+        "kept" => "Kept as it is, against the parent as it is now.",
+        "changes-requested" => {
+            "Changes requested. The plan is the agent's turn; it gets your words at once."
+        }
+        "condemned" => "Rejected. Everything below it is stale.",
+        "commented" => "Comment added. The agent reads it while it waits, or in its next briefing.",
+        "resolved" => "Resolved. The thread is closed.",
+        "saved" => "Saved. Plans below it are compared with the new text.",
+        "unchanged" => "Nothing changed: the text is the same.",
+        "created" => "Created, with its file.",
+        "restored" => "Restored. The text before it is kept as a version.",
+        "accepted" => "Accepted as it is, with your reason.",
+        "passed" => "Passed: the finding no longer applies.",
+        "sent-back" => "Sent back to the author, with your words.",
+        "concluded" => "The iteration has ended; its result is below.",
+        "retried" => "Retried successfully.",
+        "failed-again" => "Retried, and failed again; the tick shows the error.",
+        "skipped" => "Skipped. The loop continues without it.",
+        "progress" => "The progress is changed.",
+        "phase" => "The phase is changed, in the plan's file.",
+        "priority" => "The priority is changed, in the plan's file.",
+        "moved" => "Moved, with its files and everything below it.",
+        "undone" => "Undone. The log keeps both operations.",
+        _ => return None,
+    })
 }
 
 /// Returns the name of a principal as people say it; the kind matters only for agents.

@@ -19,7 +19,9 @@ pub(crate) async fn add_security_headers(request: Request, next: Next) -> Respon
     // On every response, also JSON: a response opened directly is a document too.
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
+        // For browsers that do not know `frame-ancestors`.
         ("x-frame-options", "DENY"),
+        // Addresses name plans, and that of a first visit contains the token.
         ("referrer-policy", "same-origin"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),

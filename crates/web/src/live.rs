@@ -46,6 +46,8 @@ pub(crate) struct Live {
 impl Live {
     pub(crate) fn of(workspace: Arc<dyn Workspace>, lookout: Arc<Lookout>) -> Self {
         let moment = Moment {
+            // A server has to start although the state is unreadable now. The first poll that
+            // succeeds corrects the number; pages reload once then.
             head: workspace.head().unwrap_or_default(),
             closed: false,
         };
@@ -74,6 +76,8 @@ impl Live {
                 .spawn(move || live.run())
                 .is_err()
             {
+                // So that the next subscriber tries again; until then pages update when they are
+                // reloaded.
                 self.watching.store(false, Ordering::SeqCst);
             }
         }
@@ -83,6 +87,7 @@ impl Live {
     fn run(&self) {
         let mut looked_at_files = Instant::now();
         loop {
+            // Without an open page nothing is polled: an idle server reads no disk.
             if self.moment.borrow().closed || self.moment.receiver_count() == 0 {
                 self.watching.store(false, Ordering::SeqCst);
                 // A subscriber may have come after the count and before the store, and seen a
@@ -97,6 +102,8 @@ impl Live {
                 looked_at_files = Instant::now();
             }
             if let Ok(head) = self.workspace.head() {
+                // Wakes the streams only for another number; five polls a second would wake each of
+                // them.
                 self.moment
                     .send_if_modified(|moment| std::mem::replace(&mut moment.head, head) != head);
             }
@@ -115,6 +122,7 @@ pub(crate) struct Listening(watch::Receiver<Moment>);
 impl Listening {
     /// Resolves when there is an operation after `known`, or the server closes.
     pub(crate) async fn until_after(mut self, known: u64) {
+        // An error means that the sender is gone, which is the end of the server as well.
         let _ = self
             .0
             .wait_for(|moment| moment.closed || moment.head > known)
@@ -138,9 +146,12 @@ pub(crate) async fn stream(
         .get("last-event-id")
         .and_then(|id| id.to_str().ok()?.parse().ok())
         .or(asked.since);
+    // Bounded: a slow browser holds up its own task, and its backlog does not grow in memory.
     let (out, events) = mpsc::channel::<Result<Event, Infallible>>(16);
     let mut moments = dashboard.live.subscribe();
     tokio::spawn(async move {
+        // Without a number the stream begins at present; a client that read the state earlier
+        // passes `since`.
         let mut last = known.unwrap_or_else(|| moments.borrow().head);
         // The first event carries the id at which the stream begins: a connection that breaks
         // before the first operation is resumed there.
@@ -179,6 +190,8 @@ pub(crate) async fn stream(
             }
             tokio::select! {
                 changed = moments.changed() => if changed.is_err() { return },
+                // A browser that leaves while nothing happens must not keep its task until the
+                // next operation.
                 () = out.closed() => return,
             }
         }

@@ -52,6 +52,7 @@ impl Seen {
 
     /// Scans the files and updates the tree.
     fn look(&self) {
+        // The age counts from the beginning: an edit during the scan may have been missed by it.
         let begun = Instant::now();
         // Failures are ignored: the next scan tries again, and pages show the recorded state until
         // then.
@@ -161,6 +162,7 @@ impl Lookout {
                 });
             looker
         });
+        // A closed channel drops `done`, so that the receiver returns at once instead of waiting.
         let _ = looker.send(done);
         heard
     }
@@ -174,16 +176,33 @@ impl Lookout {
         self.ask_recorded(use_case)
     }
 
+    /// Like [`Self::ask`], as another principal than the local user.
+    pub(crate) fn ask_as<T>(
+        &self,
+        who: &Principal,
+        use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.look_if_due();
+        self.run_recorded(who, use_case)
+    }
+
     /// Like [`Self::ask`], without a scan of the files.
     pub(crate) fn ask_recorded<T>(
         &self,
+        use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.run_recorded(&self.seen.workspace.local_person(), use_case)
+    }
+
+    fn run_recorded<T>(
+        &self,
+        who: &Principal,
         mut use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let seen = &self.seen;
-        seen.workspace
-            .run_use_case(Channel::Web, &seen.workspace.local_person(), &mut |ctx| {
-                use_case(ctx, &*seen.follow(ctx)?)
-            })
+        seen.workspace.run_use_case(Channel::Web, who, &mut |ctx| {
+            use_case(ctx, &*seen.follow(ctx)?)
+        })
     }
 }
 

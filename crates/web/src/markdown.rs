@@ -1,10 +1,14 @@
-//! Markdown to HTML for untrusted text: raw HTML is escaped, links are limited to safe schemes,
-//! images are not loaded.
+//! Markdown to HTML for untrusted text: raw HTML is escaped, links are limited to safe schemes, and
+//! only images of the project are loaded.
 
 use std::ops::Range;
 
-use maud::{Markup, PreEscaped};
+use maud::{Markup, PreEscaped, html as markup};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+
+use crate::code_colours::render_code;
+use crate::pages::image::is_image_name;
+use crate::urls::encode_path;
 
 /// Words that begin a line of a Gherkin scenario.
 const GHERKIN_KEYWORDS: &[&str] = &[
@@ -29,11 +33,21 @@ pub(crate) fn render_markdown(text: &str) -> Markup {
     Renderer::default().render(text).body
 }
 
+/// Renders the Markdown of a file, whose folder images are relative to.
+pub(crate) fn render_file(text: &str, file: Option<&str>) -> Markup {
+    let renderer = Renderer {
+        file,
+        ..Renderer::default()
+    };
+    renderer.render(text).body
+}
+
 /// Renders the plan of a page: without its first heading where that repeats the page's title, and
 /// with an id for every other one.
-pub(crate) fn render_plan(text: &str, title: &str) -> RenderedPlan {
+pub(crate) fn render_plan(text: &str, title: &str, file: Option<&str>) -> RenderedPlan {
     let renderer = Renderer {
         title: Some(title),
+        file,
         ..Renderer::default()
     };
     renderer.render(text)
@@ -58,21 +72,29 @@ pub(crate) struct PlanHeading {
 struct Renderer<'t> {
     /// Title of the page; without one, headings get no ids.
     title: Option<&'t str>,
+    /// The file of the text, in whose folder images are looked for.
+    file: Option<&'t str>,
     out: Vec<Event<'t>>,
     headings: Vec<PlanHeading>,
     has_dropped_title: bool,
+    /// The level of the last heading; 0 before the first.
+    deepest: usize,
     in_front_matter: bool,
     /// Of the open links, whether each is rendered.
     links: Vec<bool>,
     /// Where the open heading or paragraph begins in `out`.
     begun: usize,
-    in_gherkin_code: bool,
+    /// The open block of code: its language and its text so far.
+    code: Option<(String, String)>,
+    /// The address and alternative text of the open image, where it is one of the project.
+    image: Option<(String, String)>,
 }
 
 impl<'t> Renderer<'t> {
     fn render(mut self, text: &'t str) -> RenderedPlan {
-        // The extensions people use in plans; math and footnotes are left out.
+        // The extensions people use in plans; math is left out.
         let options = Options::ENABLE_TABLES
+            | Options::ENABLE_FOOTNOTES
             | Options::ENABLE_TASKLISTS
             | Options::ENABLE_STRIKETHROUGH
             | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
@@ -94,6 +116,13 @@ impl<'t> Renderer<'t> {
             Event::Start(Tag::MetadataBlock(_)) => self.in_front_matter = true,
             Event::End(TagEnd::MetadataBlock(_)) => self.in_front_matter = false,
             _ if self.in_front_matter => {}
+            // Inside an image HTML is alternative text; as an event of its own it would stand
+            // beside it.
+            Event::Html(raw) | Event::InlineHtml(raw) if self.image.is_some() => {
+                if let Some((_, words)) = &mut self.image {
+                    words.push_str(&raw);
+                }
+            }
             // As text, so that a reader sees what the file contains.
             Event::Html(raw) | Event::InlineHtml(raw) => self.out.push(Event::Text(raw)),
             Event::Start(Tag::Link { ref dest_url, .. }) => {
@@ -103,16 +132,29 @@ impl<'t> Renderer<'t> {
                 self.out.extend(is_allowed.then_some(event));
             }
             Event::End(TagEnd::Link) => {
+                // The end of a link does not repeat its address, so the decision at its start is
+                // remembered. Both ends have to agree, or the HTML would be unbalanced.
                 let is_rendered = self.links.pop().unwrap_or(false);
                 self.out.extend(is_rendered.then_some(event));
             }
-            // Loading an image would tell another host that the page was opened; its text and
-            // address are shown instead.
-            Event::Start(Tag::Image { dest_url, .. }) => {
-                self.out
-                    .push(Event::Text(format!("[picture {dest_url}: ").into()));
+            Event::Start(Tag::Image { dest_url, .. }) => self.start_image(&dest_url),
+            Event::End(TagEnd::Image) => self.end_image(),
+            Event::Text(text) | Event::Code(text) if self.image.is_some() => {
+                if let Some((_, words)) = &mut self.image {
+                    words.push_str(&text);
+                }
             }
-            Event::End(TagEnd::Image) => self.out.push(Event::Text("]".into())),
+            Event::FootnoteReference(name) => {
+                let name = self.footnote_id(&name);
+                self.out.push(Event::FootnoteReference(name.into()));
+            }
+            Event::Start(Tag::FootnoteDefinition(name)) => {
+                let name = self.footnote_id(&name);
+                self.out
+                    .push(Event::Start(Tag::FootnoteDefinition(name.into())));
+            }
+            // The opening tag is written with the closing one: level and id depend on the words
+            // between.
             Event::Start(Tag::Heading { .. }) => self.begun = self.out.len(),
             Event::End(TagEnd::Heading(level)) => self.end_heading(level),
             Event::Start(Tag::Paragraph) => {
@@ -121,18 +163,18 @@ impl<'t> Renderer<'t> {
             }
             Event::End(TagEnd::Paragraph) => self.end_paragraph(),
             Event::Start(Tag::CodeBlock(kind)) => {
-                self.in_gherkin_code =
-                    matches!(&kind, CodeBlockKind::Fenced(lang) if lang.starts_with("gherkin"));
-                // Focusable, because a long line scrolls, and a keyboard has to reach it.
-                self.push_html("<pre tabindex=\"0\"><code>");
+                let language = match &kind {
+                    // The info string has more than the language: `rust,ignore`, `js {1,3}`, `text
+                    // title=…`.
+                    CodeBlockKind::Fenced(words) => words.split([' ', ',', '{']).next(),
+                    CodeBlockKind::Indented => None,
+                };
+                self.code = Some((language.unwrap_or_default().to_owned(), String::new()));
             }
-            Event::End(TagEnd::CodeBlock) => {
-                self.in_gherkin_code = false;
-                self.push_html("</code></pre>\n");
-            }
-            Event::Text(text) if self.in_gherkin_code => {
-                for line in text.split_inclusive('\n') {
-                    self.push_gherkin_line(line);
+            Event::End(TagEnd::CodeBlock) => self.end_code(),
+            Event::Text(text) if self.code.is_some() => {
+                if let Some((_, code)) = &mut self.code {
+                    code.push_str(&text);
                 }
             }
             // A disabled checkbox has no label; the sign says the same to everyone.
@@ -142,6 +184,70 @@ impl<'t> Renderer<'t> {
             }),
             other => self.out.push(other),
         }
+    }
+
+    /// Ends the open block of code: in colours, or as what it is.
+    fn end_code(&mut self) {
+        let Some((language, code)) = self.code.take() else {
+            return;
+        };
+        if language == "gherkin" {
+            self.push_html("<pre tabindex=\"0\"><code>");
+            for line in code.split_inclusive('\n') {
+                self.push_gherkin_line(line);
+            }
+            self.push_html("</code></pre>\n");
+            return;
+        }
+        let block = markup! {
+            // Focusable, because a long line scrolls, and a keyboard has to reach it.
+            pre tabindex="0" data-language=[Some(&language).filter(|language| !language.is_empty())] {
+                code { (render_code(&language, &code)) }
+            }
+        };
+        let shown = match language.as_str() {
+            // As source: drawing it would need a third-party script, and the dashboard has none.
+            "mermaid" => {
+                markup! { figure.source { figcaption { "Diagram (Mermaid source)" } (block) } }
+            }
+            _ => block,
+        };
+        self.push_html(shown.into_string());
+    }
+
+    /// Begins an image. Loading one from elsewhere would tell another host that the page was opened:
+    /// its text and address are shown instead.
+    fn start_image(&mut self, address: &str) {
+        match project_image(self.file, address) {
+            Some(path) => self.image = Some((path, String::new())),
+            None => self
+                .out
+                .push(Event::Text(format!("[picture {address}: ").into())),
+        }
+    }
+
+    fn end_image(&mut self) {
+        match self.image.take() {
+            Some((path, words)) => {
+                let address = format!("/images/{}", encode_path(&path));
+                let image = markup! { img src=(address) alt=(words) loading="lazy"; };
+                self.push_html(image.into_string());
+            }
+            None => self.out.push(Event::Text("]".into())),
+        }
+    }
+
+    /// Returns the id of a footnote: one that no id of the page is, and that the text of the parent
+    /// on the same page does not have.
+    fn footnote_id(&self, name: &str) -> String {
+        let part = if self.title.is_some() {
+            "note"
+        } else {
+            "other-note"
+        };
+        // The name is the file's own words and ends up in an id and a link.
+        let name: String = name.chars().filter(|one| one.is_alphanumeric()).collect();
+        format!("{part}-{name}")
     }
 
     fn push_html(&mut self, html: impl Into<String>) {
@@ -156,6 +262,7 @@ impl<'t> Renderer<'t> {
             .skip(self.begun)
             .filter_map(event_text)
             .collect();
+        // Only at the very beginning: a later heading with the same words is a section of its own.
         if self.begun == 0 && !self.has_dropped_title && self.title == Some(words.trim()) {
             self.out.clear();
             self.has_dropped_title = true;
@@ -163,7 +270,11 @@ impl<'t> Renderer<'t> {
         }
         // The title that the page shows took the place of the first level.
         let shift = if self.has_dropped_title { 1 } else { 2 };
+        // The page uses `h1` for its title and `h2` for its sections; HTML has nothing below `h6`.
         let level = (level as usize + shift).clamp(3, 6);
+        // A text that skips levels is read without the gap.
+        let level = level.min(self.deepest.max(2) + 1);
+        self.deepest = level;
         let opening = match self.title {
             Some(_) => {
                 let id = self.unused_id(&words);
@@ -190,8 +301,11 @@ impl<'t> Renderer<'t> {
             .map(str::to_lowercase)
             .collect();
         let id = format!("in-{}", parts.join("-"));
-        match self.headings.iter().any(|heading| heading.id == id) {
-            true => format!("{id}-{}", self.headings.len()),
+        let is_used = |id: &str| self.headings.iter().any(|heading| heading.id == id);
+        // A heading may already be called like the numbered id of another.
+        let mut numbered = (self.headings.len()..).map(|number| format!("{id}-{number}"));
+        match is_used(&id) {
+            true => numbered.find(|id| !is_used(id)).unwrap_or_default(),
             false => id,
         }
     }
@@ -210,6 +324,7 @@ impl<'t> Renderer<'t> {
         for event in lines {
             match event {
                 Event::Text(text) if begins_line => self.push_gherkin_line(&text),
+                // A soft break is a space in HTML, which made a scenario one line of prose.
                 Event::SoftBreak | Event::HardBreak => self.out.push(Event::HardBreak),
                 other => self.out.push(other),
             }
@@ -234,6 +349,7 @@ impl<'t> Renderer<'t> {
         let text = line.trim_start();
         let indent = line.strip_suffix(text).unwrap_or_default();
         let split = leading_keyword(text).and_then(|word| Some((word, text.strip_prefix(word)?)));
+        // The keyword is ours and needs no escaping; the rest is text of the file and gets it.
         match split {
             Some((keyword, rest)) => {
                 self.out.push(Event::Text(indent.to_owned().into()));
@@ -260,9 +376,35 @@ fn leading_keyword(line: &str) -> Option<&'static str> {
         .map(|keyword| keyword.trim_end())
 }
 
+/// Returns the path of an image of the project, relative to the folder of the text's file; `None` for
+/// anything else.
+fn project_image(file: Option<&str>, address: &str) -> Option<String> {
+    // A colon is a scheme or a drive, a backslash a separator elsewhere: neither is in a path of
+    // the project, and `data:` and `https:` images must not pass here.
+    if !is_image_name(address) || address.contains(':') || address.contains('\\') {
+        return None;
+    }
+    // Texts that are rendered without a file (an outline, a memory entry) have no folder to look
+    // in.
+    let folder = file?.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let from = if address.starts_with('/') { "" } else { folder };
+    let mut parts: Vec<&str> = Vec::new();
+    // Resolved by its words, without the disk: the text is untrusted, and the file need not exist.
+    for part in from.split('/').chain(address.split('/')) {
+        match part {
+            "" | "." => {}
+            // Above the project there is nothing; the file system is asked again when it is served.
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
 /// Whether a link target is allowed: the web, mail, or an anchor. An allow-list, because schemes
 /// like `javascript:` and `data:` run scripts.
 fn is_allowed_link(address: &str) -> bool {
+    // Schemes are case-insensitive: browsers run `JavaScript:`, too.
     let address = address.to_ascii_lowercase();
     ["http://", "https://", "mailto:", "#"]
         .iter()
@@ -313,6 +455,7 @@ mod tests {
         let plan = render_plan(
             "---\nid: x\n---\n# Act 1\n\n## Purpose\n\nText\n\n## Purpose\n\n### A `b` \"c\"\n",
             "Act 1",
+            None,
         );
         let shown = plan.body.into_string();
         assert!(!shown.contains("Act 1"), "{shown}");
@@ -329,7 +472,7 @@ mod tests {
             ids,
             [(3, "in-purpose"), (3, "in-purpose-1"), (4, "in-a-b-c")]
         );
-        let other = render_plan("# Another\n", "Act 1").body.into_string();
+        let other = render_plan("# Another\n", "Act 1", None).body.into_string();
         assert!(
             other.contains("<h3 id=\"in-another\">Another</h3>"),
             "{other}"
@@ -353,5 +496,56 @@ mod tests {
             "{code}"
         );
         assert_eq!(code.matches("tabindex=\"0\"").count(), 2, "{code}");
+    }
+
+    #[test]
+    fn code_diagrams_and_footnotes_are_shown_as_what_they_are() {
+        let text = "```rust\nlet x = 1;\n```\n\n```mermaid\ngraph TD; <a> --> b\n```\n\nSee[^1].\n\n[^1]: The *note*.\n";
+        let shown = render_markdown(text).into_string();
+        for wanted in [
+            "data-language=\"rust\"><code><span class=\"c-keyword\">let</span>",
+            "<figcaption>Diagram (Mermaid source)</figcaption>",
+            "&lt;a&gt; --&gt; b",
+            "href=\"#other-note-1\"",
+            "id=\"other-note-1\"",
+        ] {
+            assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+        }
+    }
+
+    #[test]
+    fn only_images_of_the_project_are_loaded() {
+        let file = Some("acts/act-1/plan.md");
+        let image = |address: &str| project_image(file, address);
+        assert_eq!(
+            image("map.png").as_deref(),
+            Some("acts/act-1/map.png"),
+            "beside the file"
+        );
+        assert_eq!(
+            image("../map.svg").as_deref(),
+            None,
+            "a script could be in it"
+        );
+        assert_eq!(image("../a b.jpg").as_deref(), Some("acts/a b.jpg"));
+        assert_eq!(image("/art/map.webp").as_deref(), Some("art/map.webp"));
+        for address in [
+            "../../../etc/x.png",
+            "http://evil.example/x.png",
+            "//evil.example:80/x.png",
+            "data:image/png",
+            "secret.txt",
+            "..\\x.png",
+        ] {
+            assert_eq!(image(address), None, "{address}");
+        }
+        assert_eq!(project_image(None, "map.png"), None);
+        let shown = render_file("![A <map>](map.png)", file).into_string();
+        assert!(
+            shown.contains(
+                "<img src=\"/images/acts/act-1/map.png\" alt=\"A &lt;map&gt;\" loading=\"lazy\">"
+            ),
+            "{shown}"
+        );
     }
 }

@@ -11,11 +11,13 @@ use serde_json::json;
 use crate::pages::{NavigationEntry, render_message, render_page};
 use crate::urls::{encode_query_value, node_url};
 
-fn status(kind: FailureKind) -> StatusCode {
+/// Returns the status code of a kind of failure.
+pub(crate) fn status_of_kind(kind: FailureKind) -> StatusCode {
     match kind {
         // 403 and not 409: the rule says no, and repeating the request does not help.
         FailureKind::Refused => StatusCode::FORBIDDEN,
         FailureKind::NotFound => StatusCode::NOT_FOUND,
+        // Worth repeating once the page has been read again, unlike a refusal.
         FailureKind::Conflict => StatusCode::CONFLICT,
         FailureKind::Invalid => StatusCode::BAD_REQUEST,
         FailureKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -46,19 +48,26 @@ impl IntoResponse for Refusal {
         let content = html! {
             section.notice.refused role="alert" {
                 h1 { (heading(failure.kind)) }
-                p { (render_message(&failure.message)) }
-                @if !failure.next_steps.is_empty() {
-                    h2 { "What to do next" }
-                    ul { @for step in &failure.next_steps { li { (render_next_step(step)) } } }
-                }
+                (render_failure(&failure))
                 p { a href=(back.as_deref().unwrap_or("/")) { "Go back" } }
             }
         };
         (
-            status(failure.kind),
+            status_of_kind(failure.kind),
             render_page(NavigationEntry::Elsewhere, heading(failure.kind), &content),
         )
             .into_response()
+    }
+}
+
+/// Renders the message of a failure with its next steps.
+pub(crate) fn render_failure(failure: &Failure) -> Markup {
+    html! {
+        p { (render_message(&failure.message)) }
+        @if !failure.next_steps.is_empty() {
+            h2 { "What to do next" }
+            ul { @for step in &failure.next_steps { li { (render_next_step(step)) } } }
+        }
     }
 }
 
@@ -83,6 +92,7 @@ fn render_next_step(step: &str) -> Markup {
             @if let Some(comment) = comment { ": " (comment) }
             " " code.quiet { "tl " (arguments.join(" ")) }
         },
+        // Instructions and commands without a page stay text; a reader may have a shell.
         _ => html! { (render_message(step)) },
     }
 }
@@ -101,7 +111,7 @@ fn page_of_step(step: &NextStep) -> Option<(String, String)> {
         ["status" | "next", ..] => ("/".to_owned(), "Open what waits"),
         ["log" | "undo", ..] => ("/timeline".to_owned(), "Open the timeline"),
         ["review", ..] => ("/reviews".to_owned(), "Open the reviews"),
-        ["story", "tick", ..] => ("/ticks".to_owned(), "Open the ticks"),
+        ["story", "tick", ..] => ("/story".to_owned(), "Open the ticks"),
         ["search", word, ..] => (
             format!("/search?text={}", encode_query_value(word)),
             "Search the project",
@@ -128,8 +138,9 @@ impl IntoResponse for ApiRefusal {
             next_steps,
             ..
         } = self.0;
+        // The same kind, message and next steps as `--json` on the command line prints.
         let body = json!({ "error": { "kind": kind.as_str(), "message": message, "next_steps": next_steps } });
-        (status(kind), Json(body)).into_response()
+        (status_of_kind(kind), Json(body)).into_response()
     }
 }
 

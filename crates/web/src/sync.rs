@@ -58,6 +58,7 @@ impl Dashboard {
         self.aside(move || {
             let mut hand_over =
                 |ctx: &application::Context<'_>| send_operations(ctx, &caller, &request);
+            // As the caller: the header tells the replica its principal and scope on this server.
             workspace.run_use_case(Channel::Web, &caller.principal, &mut hand_over)
         })
         .await
@@ -89,6 +90,8 @@ async fn hand_over(
         && lines.is_empty()
     {
         let news = listening.until_after(asked.after);
+        // A timeout is answered with the empty page, after which the replica asks again: an error
+        // would look like a server that cannot be reached.
         if tokio::time::timeout(wait, news).await.is_ok() {
             page = dashboard.page(&caller, request).await?;
         }
@@ -146,9 +149,12 @@ async fn accept(
         .await?;
     let status = match receipt {
         PushOutcome::Kept { .. } => StatusCode::OK,
+        // Both are 409 with the outcome in the body: a replica retries after a conflict, but must
+        // never retry a divergence.
         PushOutcome::Conflict { .. } | PushOutcome::Diverged { .. } => StatusCode::CONFLICT,
     };
     let mut response = (status, Json(receipt)).into_response();
+    // Operations that were not kept decided nothing, so the audit log gets no entry for them.
     if let (StatusCode::OK, Some(decided)) = (status, decided) {
         response.extensions_mut().insert(decided);
     }
@@ -159,10 +165,13 @@ async fn accept(
 fn describe_decisions(lines: &[String]) -> Option<AuditDetail> {
     let decided: Vec<String> = lines
         .iter()
+        // A line that cannot be parsed is refused by the use case; here it only goes undescribed.
         .filter_map(|line| serde_json::from_str::<JournalLineHead<Operation>>(line).ok())
         .filter(|line| required_scope(&line.op) == Scope::Approve)
         .map(|line| format!("{} ({})", line.op.summary, line.op.by))
         .collect();
+    // Bounded and cleaned: summaries are the sender's words, and the audit log is read in
+    // terminals.
     let text: String = clean_line(&decided.join("; ")).chars().take(300).collect();
     (!text.is_empty()).then_some(AuditDetail(text))
 }

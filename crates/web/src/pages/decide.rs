@@ -3,126 +3,296 @@
 //! The form carries the versions of exactly the plans on the page, so that a text that is not on it
 //! cannot be approved with it.
 
+use application::answer_question::Answer;
 use application::approval_question::ApprovalQuestion;
+use application::decide_plans::{PlansDecided, preview_batch_answer};
+use application::inbox::load_inbox;
 use application::plan_batch::{
-    BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_question,
+    BatchPart, BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_part,
 };
+use application::tree_cache::CachedTree;
+use application::{Context, Failure};
+use axum::Extension;
 use axum::extract::{Path, Query, State};
+use domain::approval::Force;
+use domain::authorization::AuthenticatedPrincipal;
+use domain::node::Status;
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::inbox::describe_cause;
 use super::{
-    NavigationEntry, diff, link_to_node, render_message, render_notice, render_page,
+    NavigationEntry, diff, link_by_title, link_to_node, render_message, render_page,
     render_principal, render_status,
 };
 use crate::Dashboard;
-use crate::frame::Page;
+use crate::components::{
+    ButtonKind, render_closer, render_dialog, render_link_button, render_opener, render_page_head,
+    render_submit,
+};
+use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::urls::encode_query_value;
 
 /// Maximum number of plans on a page. Those above come before those below, so the first ones can be
 /// decided without the rest.
 const MAX_PLANS_ON_PAGE: usize = 100;
+/// Maximum number of other plans named in the preview.
+const MAX_LISTED_CHANGES: usize = 200;
 
-#[derive(Deserialize)]
-pub(crate) struct AfterForm {
-    done: Option<String>,
+/// Query of the page.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DecideQuery {
+    /// A group of the inbox; without one, everything that waits in the subtree.
+    group: String,
+    /// Paths of plans to leave out, separated by commas.
+    without: String,
 }
 
-/// Everything that waits.
+/// Everything on the page.
+struct DecidePage {
+    title: String,
+    top: String,
+    asked: DecideQuery,
+    question: BatchQuestion,
+    /// Number of plans, where the page shows only the first.
+    waiting: usize,
+    /// What an approval would change; `None` for a reader who may not approve.
+    preview: Option<PlansDecided>,
+}
+
+/// Everything that waits, or a group of the inbox.
 pub(crate) async fn decide_everything_page(
     dashboard: State<Dashboard>,
-    after: Query<AfterForm>,
+    rights: Rights,
+    reader: Extension<AuthenticatedPrincipal>,
+    asked: Query<DecideQuery>,
 ) -> Result<Page, Refusal> {
-    decide_page(dashboard, Path(String::new()), after).await
+    decide_page(dashboard, rights, reader, Path(String::new()), asked).await
 }
 
 /// What waits in a subtree.
 pub(crate) async fn decide_page(
     State(dashboard): State<Dashboard>,
+    rights: Rights,
+    Extension(reader): Extension<AuthenticatedPrincipal>,
     Path(top): Path<String>,
-    Query(after): Query<AfterForm>,
+    Query(asked): Query<DecideQuery>,
 ) -> Result<Page, Refusal> {
-    let selection = PlanSelection::Below {
+    let mut title = match top.as_str() {
+        "" => "Decide".to_owned(),
+        top => format!("Decide about {top}"),
+    };
+    let mut selection = PlanSelection::Below {
         node: match top.as_str() {
             "" => Vec::new(),
             path => vec![path.to_owned()],
         },
         waiting: WaitingPlans::All,
     };
-    let mut question = dashboard
-        .ask(move |ctx| build_batch_question(ctx, &selection, BatchPurpose::Approve))
+    if !asked.group.is_empty() {
+        let (cause, paths) = find_group(&dashboard, asked.group.clone()).await?;
+        (title, selection) = (cause, PlanSelection::Named(paths));
+    }
+    let (wanted, may_approve) = (asked.clone(), rights.allow("approve"));
+    let found = dashboard
+        .ask_tree_as(reader.principal, move |ctx, known| {
+            build_page(ctx, known, &selection, &wanted, may_approve)
+        })
         .await?;
-    let waiting = question.questions.len();
-    question.questions.truncate(MAX_PLANS_ON_PAGE);
+    let (question, waiting, preview) = found;
+    let page = DecidePage {
+        title,
+        top,
+        asked,
+        question,
+        waiting,
+        preview,
+    };
     Ok(render_page(
-        NavigationEntry::Elsewhere,
+        NavigationEntry::Inbox,
         "Decide",
-        &html! {
-            h1 { "Decide" @if !top.is_empty() { " about " (top) } }
-            (render_notice(after.done.as_deref()))
-            (render_content(&question, &top, waiting))
-        },
+        &render_content(&page),
     ))
 }
 
-fn render_content(question: &BatchQuestion, top: &str, waiting: usize) -> Markup {
-    let shown = question.questions.len();
-    // The same fields in both forms: a decision is about exactly the texts on this page.
-    let bound = html! {
-        input type="hidden" name="top" value=(top);
-        input type="hidden" name="shown" value=(list_versions(question));
+/// Returns the title and the plans of a group of the inbox.
+async fn find_group(dashboard: &Dashboard, key: String) -> Result<(String, Vec<String>), Failure> {
+    dashboard
+        .ask_tree(move |ctx, known| {
+            // Without the blocked steps: they do not change which plans a group has.
+            let inbox = load_inbox(ctx, known, &[])?;
+            let group = inbox.groups.iter().find(|group| group.group_key() == key);
+            let group = group.ok_or_else(|| {
+                Failure::not_found("no plan of this group waits any more").with_step("tl status")
+            })?;
+            let paths = group.items.iter().map(|item| item.plan.path.clone());
+            Ok((describe_cause(group), paths.collect()))
+        })
+        .await
+}
+
+/// Builds the question about the plans, and what its answer would change.
+fn build_page(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    selection: &PlanSelection,
+    asked: &DecideQuery,
+    may_approve: bool,
+) -> Result<(BatchQuestion, usize, Option<PlansDecided>), Failure> {
+    let without: Vec<&str> = asked
+        .without
+        .split(',')
+        .filter(|it| !it.is_empty())
+        .collect();
+    let part = BatchPart {
+        without: &without,
+        most: MAX_PLANS_ON_PAGE,
     };
-    let has_warnings = question
-        .questions
-        .iter()
-        .any(|one| !one.warnings.is_empty());
+    let (question, waiting) = build_batch_part(ctx, known, selection, BatchPurpose::Approve, part)?;
+    let preview = match waiting > 0 && may_approve {
+        // Warnings are on the page; the preview is of what happens when they are accepted. A rule that
+        // refuses the answer says so when it is given.
+        true => {
+            let answer = Answer::Approve { force: Force::Yes };
+            preview_batch_answer(ctx, &question.asked_questions(), &answer).ok()
+        }
+        false => None,
+    };
+    Ok((question, waiting, preview))
+}
+
+fn render_content(page: &DecidePage) -> Markup {
+    let DecidePage {
+        question, waiting, ..
+    } = page;
+    let shown = question.questions.len();
+    let about = html! {
+        @if shown == 0 { "Nothing waits for a decision." }
+        @else { (count_with_noun(shown, "plan", "plans")) " with what changed in each. One answer decides all of them, as one operation that one undo takes back." }
+    };
+    let back = render_link_button(ButtonKind::Plain, "Back to the inbox", "/");
     html! {
-        @if shown == 0 { p.quiet { "Nothing waits for a decision." } }
-        @if shown < waiting {
+        (render_page_head(&page.title, &about, &back))
+        @if shown < *waiting {
             p.notice { "The first " (shown) " of " (waiting) " plans. The others follow when these are decided." }
         }
-        @for one in &question.questions { (render_plan(one)) }
+        @if let Some(preview) = &page.preview { (render_preview(preview)) }
+        @for (at, one) in question.questions.iter().enumerate() { (render_plan(page, at, one)) }
         @if !question.left_out.is_empty() {
             section #left-out {
                 h2 { "Left out" }
                 ul { @for one in &question.left_out { li { (link_to_node(&one.path)) " " (render_message(&one.reason)) } } }
             }
         }
-        @if shown > 0 {
-            section.decide #decide aria-label="Decide" {
-                form action="/do/approve-plans" method="post" {
-                    (bound)
-                    @if has_warnings {
-                        label.check { input type="checkbox" name="force" value="yes"; "I have read the warnings above" }
-                    }
-                    button.primary type="submit" { "Approve " (count_with_noun(shown, "plan", "plans")) " as shown" }
-                }
-                details {
-                    summary { "Request changes of all of them" }
-                    form action="/do/request-changes-of-plans" method="post" {
-                        (bound)
-                        label for="what-to-change" { "What has to change; the agent gets these words" }
-                        textarea #what-to-change name="text" rows="3" required maxlength="10000" {}
-                        button type="submit" { "Request changes" }
-                    }
+        @if shown > 0 { (render_answers(page)) }
+    }
+}
+
+/// Renders what an approval changes besides the plans of the page.
+fn render_preview(preview: &PlansDecided) -> Markup {
+    let changed = &preview.changed_entities;
+    let is_valid = |status: Status| status == Status::Approved;
+    let valid = changed
+        .iter()
+        .filter(|one| is_valid(one.new_status))
+        .count();
+    html! {
+        section.notice #preview {
+            p {
+                "With your yes, " strong { (count_with_noun(preview.plans.len(), "plan is", "plans are")) " approved" }
+                @if valid > 0 { ", and " (count_with_noun(valid, "plan below becomes", "plans below become")) " valid again" }
+                "."
+            }
+            @if !changed.is_empty() {
+                details { summary { "What changes below" }
+                    ul.rows { @for one in changed.iter().take(MAX_LISTED_CHANGES) {
+                        li { (link_to_node(&one.path)) span.end { (render_status(one.previous_status)) span aria-label="becomes" { "→" } (render_status(one.new_status)) } }
+                    } }
+                    @if changed.len() > MAX_LISTED_CHANGES { p.quiet { "and " (changed.len() - MAX_LISTED_CHANGES) " more" } }
                 }
             }
         }
     }
 }
 
-/// Renders everything the question about one plan shows.
-fn render_plan(question: &ApprovalQuestion) -> Markup {
+fn render_answers(page: &DecidePage) -> Markup {
+    let questions = &page.question.questions;
+    let number = questions.len();
+    // The same fields in both forms: a decision is about exactly the texts on this page.
+    let bound = html! {
+        input type="hidden" name="top" value=(page.top);
+        input type="hidden" name="group" value=(page.asked.group);
+        input type="hidden" name="shown" value=(list_versions(&page.question));
+    };
+    let has_warnings = questions.iter().any(|one| !one.warnings.is_empty());
+    // Only if all of them are stale: for a draft among them, yes is more than keeping.
+    let are_stale = questions
+        .iter()
+        .all(|one| one.status == Status::RequiresRevalidation);
+    let label = match (are_stale, number) {
+        (true, 1) => "Keep it as it is".to_owned(),
+        (true, number) => format!("Keep all {number} as they are"),
+        (false, number) => format!(
+            "Approve {} as shown",
+            count_with_noun(number, "plan", "plans")
+        ),
+    };
     html! {
-        section.card {
-            h2 { (link_to_node(&question.path)) " " (render_status(question.status)) }
-            @if let Some(title) = &question.title { p { (title) } }
+        section.decision-bar #decide aria-label="Decide" {
+            form.agree action="/do/approve-plans" method="post" {
+                (bound)
+                @if has_warnings {
+                    label.check { input type="checkbox" name="force" value="yes" required; "I have read the warnings" }
+                }
+                (render_submit(ButtonKind::Primary, &label, Some('a')))
+            }
+            (render_opener(ButtonKind::Plain, "Request changes of all", "request-changes", Some('r')))
+            (render_dialog("request-changes", "Request changes of all of them", &html! {
+                form action="/do/request-changes-of-plans" method="post" {
+                    (bound)
+                    div.field {
+                        label for="what-to-change" { "What has to change; the agent gets these words" }
+                        textarea #what-to-change name="text" rows="5" required maxlength="10000" autofocus {}
+                    }
+                    div.buttons { (render_closer("request-changes", "Cancel")) (render_submit(ButtonKind::Primary, "Request changes", None)) }
+                }
+            }))
+        }
+    }
+}
+
+/// Renders everything the question about one plan shows.
+fn render_plan(page: &DecidePage, at: usize, question: &ApprovalQuestion) -> Markup {
+    let mut above = page.question.questions.iter().take(at);
+    // The same difference, not only the same parent: siblings may have been approved against
+    // different texts of it, and nothing is decided that was not shown.
+    let change_of = |one: &ApprovalQuestion| {
+        let change = one.parent_changes.as_ref()?;
+        Some((one.parent_path.clone(), change.unified.clone()))
+    };
+    let change = change_of(question);
+    let is_repeated = change.is_some() && above.any(|other| change_of(other) == change);
+    let without = match page.asked.without.as_str() {
+        "" => question.path.clone(),
+        others => format!("{others},{}", question.path),
+    };
+    html! {
+        section.card.asked {
+            header {
+                h2 dir="auto" { (link_by_title(&question.path, question.title.as_deref())) " " (render_status(question.status)) }
+                @if page.question.questions.len() > 1 {
+                    a.quiet.label href={ "?group=" (encode_query_value(&page.asked.group)) "&without=" (encode_query_value(&without)) } { "Leave out" span.hidden { " " (question.path) } }
+                }
+            }
             @for warning in &question.warnings { p.note { "Warning: " (render_message(warning)) } }
             @if let Some(requested) = &question.changes_requested {
                 p.note dir="auto" { "Changes requested by " (render_principal(&requested.by)) ": " (requested.text) }
             }
             @match &question.change {
+                Some(change) if change.hunks.is_empty() => p.quiet { "Its own text is unchanged since it was approved." },
                 Some(change) => { p.quiet { "Changed since it was approved" } (diff::render_diff(change)) },
                 None => {
                     p.quiet { "It was never approved. The whole text:" }
@@ -130,8 +300,11 @@ fn render_plan(question: &ApprovalQuestion) -> Markup {
                 },
             }
             @if let (Some(parent), Some(change)) = (&question.parent_path, &question.parent_changes) {
-                p.quiet { "Changed in its parent " (parent) }
-                (diff::render_diff(change))
+                // Once, with the first plan that it touches.
+                @if is_repeated { p.quiet { "The same change of its parent " (parent) " as above." } } @else {
+                    p.quiet { "Changed in its parent " (parent) }
+                    (diff::render_diff(change))
+                }
             }
         }
     }

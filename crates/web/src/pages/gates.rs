@@ -13,7 +13,7 @@ pub(crate) async fn gates_page(State(dashboard): State<Dashboard>) -> Result<Pag
     let hooks = dashboard.hooks.clone();
     let report = dashboard.ask(move |ctx| hooks.report(ctx)).await?;
     Ok(render_page(
-        NavigationEntry::Gates,
+        NavigationEntry::Progress,
         "Gates",
         &render_content(&report),
     ))

@@ -1,19 +1,36 @@
 //! The pages, one file each; here the shared fragments: status, time, principal, links.
 
+pub(crate) mod board;
+pub(crate) mod comments;
 pub(crate) mod decide;
+pub(crate) mod decision_bar;
 pub(crate) mod diff;
+pub(crate) mod edit;
 pub(crate) mod gates;
+pub(crate) mod graph;
+pub(crate) mod image;
+pub(crate) mod inbox;
 pub(crate) mod memory;
+pub(crate) mod move_plan;
+pub(crate) mod new_plan;
 pub(crate) mod node;
 pub(crate) mod now;
+pub(crate) mod operation;
 pub(crate) mod outline;
+pub(crate) mod plan_actions;
+pub(crate) mod progress;
+pub(crate) mod projects;
 pub(crate) mod prose;
 pub(crate) mod reviews;
 pub(crate) mod search;
+pub(crate) mod sessions;
+pub(crate) mod settings;
 pub(crate) mod stats;
+pub(crate) mod styleguide;
 pub(crate) mod ticks;
 pub(crate) mod timeline;
 pub(crate) mod tree;
+pub(crate) mod undo;
 
 use application::Failure;
 use domain::ids::Principal;
@@ -21,34 +38,10 @@ use domain::node::{Progress, Status};
 use domain::time::Timestamp;
 use maud::{Markup, html};
 
+pub(crate) use crate::frame::NavigationEntry;
 use crate::frame::Page;
 use crate::refusal::Refusal;
 use crate::urls;
-
-/// The page in the navigation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NavigationEntry {
-    Now,
-    Tree,
-    Timeline,
-    Reviews,
-    Ticks,
-    Gates,
-    Memory,
-    Search,
-    Elsewhere,
-}
-
-pub(crate) const NAVIGATION: &[(NavigationEntry, &str, &str)] = &[
-    (NavigationEntry::Now, "/", "Now"),
-    (NavigationEntry::Tree, "/tree", "Tree"),
-    (NavigationEntry::Timeline, "/timeline", "Timeline"),
-    (NavigationEntry::Reviews, "/reviews", "Reviews"),
-    (NavigationEntry::Ticks, "/ticks", "Ticks"),
-    (NavigationEntry::Gates, "/gates", "Gates"),
-    (NavigationEntry::Memory, "/memory", "Memory"),
-    (NavigationEntry::Search, "/search", "Search"),
-];
 
 /// Returns a page; its frame is rendered around it afterwards.
 pub(crate) fn render_page(place: NavigationEntry, title: &str, content: &Markup) -> Page {
@@ -110,31 +103,4 @@ pub(crate) fn link_by_title(path: &str, title: Option<&str>) -> Markup {
             None => (link_to_node(path)),
         }
     }
-}
-
-/// Renders the notice after an action. The query has only a key: with the text in the URL, a link
-/// could put any sentence on the page.
-pub(crate) fn render_notice(word: Option<&str>) -> Markup {
-    let text = match word {
-        Some("approved") => "Approved. Agents that waited for it continue.",
-        Some("kept") => "Kept as it is, against the parent as it is now.",
-        Some("changes-requested") => {
-            "Changes requested. The plan is the agent's turn; it gets your words at once."
-        }
-        Some("condemned") => "Rejected. Everything below it is stale.",
-        Some("commented") => {
-            "Comment added. The agent reads it while it waits, or in its next briefing."
-        }
-        Some("restored") => "Restored. The text before it is kept as a version.",
-        Some("accepted") => "Accepted as it is, with your reason.",
-        Some("passed") => "Passed: the finding no longer applies.",
-        Some("sent-back") => "Sent back to the author, with your words.",
-        Some("concluded") => "The iteration has ended; its result is below.",
-        Some("retried") => "Retried successfully.",
-        Some("failed-again") => "Retried, and failed again; the tick shows the error.",
-        Some("skipped") => "Skipped. The loop continues without it.",
-        Some("undone") => "Undone. The log keeps both operations.",
-        _ => return html! {},
-    };
-    html! { p.notice role="status" { (text) } }
 }

@@ -1,30 +1,31 @@
 //! Page of one plan: text, parent, explanation of its status, decisions, versions, evidence, log.
 
+use std::borrow::Cow;
 use std::slice::from_ref;
 
 use application::approval_question::ApprovalQuestion;
 use application::evidence::EvidenceView;
 use application::explain::Explanation;
 use application::list_versions::VersionView;
-use application::node_family::{NodeFamily, RelatedPlan};
+use application::node_family::{NodeFamily, RelatedPlan, TicketFacts};
 use application::node_page::{NodePage, PlanText, PlanView, load_node_page};
 use application::views::DiffView;
 use axum::extract::{Path, Query, State};
-use domain::node::{Progress, Status};
-use domain::text::count_with_noun;
+use domain::node::Progress;
+use domain::plan_document::{MILESTONES_PROFILE, render_node_markdown};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::comments::render_comments;
+use super::decision_bar::render_decision_bar;
+use super::plan_actions::render_plan_actions;
 use super::{
-    NavigationEntry, diff, link_to_node, render_message, render_notice, render_page,
+    NavigationEntry, diff, link_by_title, link_to_node, render_message, render_page,
     render_principal, render_progress, render_status, render_time,
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown, urls};
-
-/// Maximum number of plans listed below a rejection.
-const MAX_LISTED_BELOW: usize = 20;
 
 /// Query of the page.
 #[derive(Clone, Default, Deserialize)]
@@ -32,7 +33,6 @@ const MAX_LISTED_BELOW: usize = 20;
 pub(crate) struct Beside {
     /// The version to compare with.
     version: Option<String>,
-    done: Option<String>,
 }
 
 pub(crate) async fn node_page(
@@ -50,28 +50,21 @@ pub(crate) async fn node_page(
     Ok(render_page(
         NavigationEntry::Elsewhere,
         &title,
-        &render_content(&rights, &found, &beside),
+        &render_content(&rights, &found),
     ))
 }
 
-fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup {
+fn render_content(rights: &Rights, found: &NodePage) -> Markup {
     let NodePage {
-        plan:
-            view @ PlanView {
-                plan,
-                parent,
-                warnings,
-                ..
-            },
+        plan: PlanView { plan, warnings, .. },
         family,
         question,
-        falls_below,
         why,
         versions,
         evidence,
-        comments,
         log,
         compared,
+        ..
     } = found;
     let node = &plan.node;
     let title = node.title.as_deref().unwrap_or(&node.entity_id);
@@ -83,10 +76,12 @@ fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup 
             }
         }
         header.node #standing data-live {
+            (render_plan_actions(rights, found))
             h1 dir="auto" { (title) }
             p { (render_status(node.status)) " " (render_progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
             (render_work(family))
-            @if let Some(reason) = &node.invalidation_reason { p { (render_message(reason)) } }
+            // The explanation below says the same, with the way there.
+            @if let Some(reason) = node.invalidation_reason.as_ref().filter(|_| why.is_none()) { p { (render_message(reason)) } }
             @if let Some(file) = &node.file_path { p.quiet { code { (file) } } }
             @if let Some(approval) = &node.approval {
                 p.quiet {
@@ -95,21 +90,39 @@ fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup 
                 }
             }
         }
-        (render_notice(beside.done.as_deref()))
         @if !warnings.is_empty() {
             section.notice #warnings data-live {
                 h2 { "Not in the parent" }
                 ul { @for warning in warnings { li { (render_message(warning)) } } }
             }
         }
-        @if let Some(why) = why { (render_explanation(why)) }
+        @if let Some(why) = why { (render_explanation(why, family)) }
         @if let Some(question) = question { (render_question(question)) }
-        (render_decisions(rights, view, falls_below))
+        (render_beside(found))
+        (render_comments(rights, &found.comments, false))
+        (render_versions(rights, node.path.as_str(), versions, compared.as_ref()))
+        @if let Some(evidence) = evidence { (render_evidence(evidence)) }
+        section #log data-live {
+            h2 { "Log" }
+            ol.timeline { @for operation in log {
+                li { span.tag { (operation.verb.as_str()) } " " (operation.summary)
+                    " " span.quiet { (render_principal(&operation.by)) " · " (render_time(operation.at)) } }
+            } }
+        }
+        (render_decision_bar(rights, found, None, &html! {}))
+    }
+}
+
+/// Renders the text of a plan with the plans below it, beside its parent.
+pub(super) fn render_beside(found: &NodePage) -> Markup {
+    let PlanView { plan, parent, .. } = &found.plan;
+    let title = plan.node.title.as_deref().unwrap_or(&plan.node.entity_id);
+    html! {
         div.beside {
             article #plan data-live {
                 h2 { "The plan" }
                 (render_plan_text(plan, title))
-                (render_children(&family.children))
+                (render_children(&found.family.children))
             }
             @if let Some(parent) = parent {
                 aside #parent data-live aria-label="The plan above" {
@@ -120,30 +133,6 @@ fn render_content(rights: &Rights, found: &NodePage, beside: &Beside) -> Markup 
                     }
                 }
             }
-        }
-        section #comments data-live {
-            h2 { "Comments" }
-            @if comments.is_empty() { p.quiet { "No comments." } }
-            ul.cards { @for said in comments {
-                li.card { p.note dir="auto" { (said.text) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) @if !said.open { " · answered" } } }
-            } }
-        }
-        @if rights.allow("comment") {
-            form.comment action="/do/comment" method="post" {
-                input type="hidden" name="node" value=(node.path);
-                label for="say" { "Comment for the agent" }
-                textarea #say name="text" rows="3" required maxlength="10000" {}
-                button type="submit" { "Comment" }
-            }
-        }
-        (render_versions(rights, node.path.as_str(), versions, compared.as_ref()))
-        @if let Some(evidence) = evidence { (render_evidence(evidence)) }
-        section #log data-live {
-            h2 { "Log" }
-            ol.timeline { @for operation in log {
-                li { span.tag { (operation.verb.as_str()) } " " (operation.summary)
-                    " " span.quiet { (render_principal(&operation.by)) " · " (render_time(operation.at)) } }
-            } }
         }
     }
 }
@@ -156,7 +145,11 @@ fn render_plan_text(plan: &PlanText, title: &str) -> Markup {
     let Some(text) = &plan.text else {
         return render_text(plan);
     };
-    let rendered = markdown::render_plan(text, title);
+    let rendered = markdown::render_plan(
+        &readable_text(plan, text),
+        title,
+        plan.node.file_path.as_deref(),
+    );
     html! {
         @if rendered.headings.len() >= MIN_LISTED_HEADINGS {
             nav.contents aria-label="Contents" { details {
@@ -171,25 +164,38 @@ fn render_plan_text(plan: &PlanText, title: &str) -> Markup {
 }
 
 /// Renders what a ticket says about the work: phase, level, what it needs, who holds it.
-fn render_work(family: &NodeFamily) -> Markup {
+pub(super) fn render_work(family: &NodeFamily) -> Markup {
     let NodeFamily {
         needs,
         phase,
         work_level,
         holder,
+        ticket,
         ..
     } = family;
     html! {
-        @if phase.is_some() || work_level.is_some() || holder.is_some() || !needs.is_empty() {
+        @if phase.is_some() || work_level.is_some() || holder.is_some() || !needs.is_empty() || ticket.is_some() {
             dl.facts {
                 @if let Some(phase) = phase { div { dt { "Phase" } dd { (phase) } } }
                 @if let Some(level) = work_level { div { dt { "Level" } dd { (level) } } }
+                @if let Some(facts) = ticket { (render_ticket_facts(facts)) }
                 @if let Some(holder) = holder { div { dt { "Held by" } dd { "session " (holder.session) " until " (render_time(holder.until)) } } }
                 @if !needs.is_empty() { div { dt { "Needs" } @for needed in needs {
                     dd { a href=(urls::node_url(&needed.path)) dir="auto" { (needed.name()) } " " span.tag { (needed.progress) } }
                 } } }
             }
         }
+    }
+}
+
+fn render_ticket_facts(facts: &TicketFacts) -> Markup {
+    let [complete, scenarios] = facts.scenarios;
+    html! {
+        div { dt { "Priority" } dd { (facts.priority.as_str()) } }
+        @if let Some(due) = &facts.due { div { dt { "Due" } dd { (due) } } }
+        @if scenarios > 0 { div { dt { "Scenarios" } dd { (complete) " of " (scenarios) } } }
+        @if let Some(cycle) = facts.cycle { div { dt { "Cycle" } dd { (cycle) } } }
+        @if !facts.labels.is_empty() { div { dt { "Labels" } @for label in &facts.labels { dd { span.tag { (label) } } } } }
     }
 }
 
@@ -215,115 +221,44 @@ fn render_children(children: &[RelatedPlan]) -> Markup {
     }
 }
 
+/// Returns the Markdown of a plan; that of a plan document is made from its JSON.
+fn readable_text<'t>(plan: &PlanText, text: &'t str) -> Cow<'t, str> {
+    if plan.node.profile != MILESTONES_PROFILE {
+        return Cow::Borrowed(text);
+    }
+    match render_node_markdown(&plan.node.entity_type, text) {
+        Some(readable) => Cow::Owned(readable),
+        None => Cow::Owned(format!("```json\n{text}\n```\n")),
+    }
+}
+
 fn render_text(plan: &PlanText) -> Markup {
     html! {
         @match &plan.text {
-            Some(text) => div.prose dir="auto" { (markdown::render_markdown(text)) },
+            Some(text) => div.prose dir="auto" { (markdown::render_file(&readable_text(plan, text), plan.node.file_path.as_deref())) },
             None => p.quiet { "There is no text." },
         }
     }
 }
 
-fn render_explanation(why: &Explanation) -> Markup {
+/// Renders why a plan is stale or rejected: the chain up to what changed, by titles, and the change.
+pub(super) fn render_explanation(why: &Explanation, family: &NodeFamily) -> Markup {
+    let title_of = |path: &str| {
+        let mut above = family.ancestors.iter();
+        above
+            .find(|plan| plan.path == path)
+            .and_then(|plan| plan.title.as_deref())
+    };
     html! {
         section.notice #why data-live {
             h2 { "Why" }
             p { (render_message(&why.summary)) }
             @if why.chain.len() > 1 {
-                ol { @for link in &why.chain { li { (link_to_node(&link.path)) " " (render_status(link.status)) " " (render_message(&link.because)) } } }
+                ol { @for link in &why.chain { li { (link_by_title(&link.path, title_of(&link.path))) " " (render_status(link.status)) " " (render_message(&link.because)) } } }
             }
             @if let Some(change) = &why.diff {
                 h3 { "What changed above" }
                 (diff::render_diff(change))
-            }
-        }
-    }
-}
-
-/// Renders the forms for decisions, each with the version on the page: a decision about another
-/// text is refused.
-fn render_decisions(rights: &Rights, view: &PlanView, falls_below: &[String]) -> Markup {
-    let node = &view.plan.node;
-    // Without a text there is nothing to decide about.
-    let Some(version) = node.version_hash else {
-        return html! {};
-    };
-    // The same fields in every form of the section, so that no form can forget the version.
-    let bound = html! {
-        input type="hidden" name="node" value=(node.path);
-        input type="hidden" name="version" value=(version);
-        @if let Some(above) = view.parent.as_ref().and_then(|parent| parent.node.version_hash) {
-            input type="hidden" name="parent_version" value=(above);
-        }
-    };
-    html! {
-        section.decide #decide data-live aria-label="Decide" {
-            (render_consent(rights, view, &bound))
-            @if rights.allow("request-changes") {
-                details {
-                    summary { "Request changes" }
-                    form action="/do/request-changes" method="post" {
-                        (bound)
-                        label for="what-to-change" { "What has to change; the agent gets these words" }
-                        textarea #what-to-change name="text" rows="3" required maxlength="10000" {}
-                        button type="submit" { "Request changes" }
-                    }
-                }
-            }
-            @if rights.allow("condemn") {
-                details {
-                    summary { "Reject it" }
-                    @if falls_below.is_empty() { p.quiet { "Nothing below it depends on it." } } @else {
-                        p { (count_with_noun(falls_below.len(), "plan", "plans")) " below become stale with it:" }
-                        ul { @for path in falls_below.iter().take(MAX_LISTED_BELOW) { li { (link_to_node(path)) } } }
-                        @if falls_below.len() > MAX_LISTED_BELOW { p.quiet { "and " (falls_below.len() - MAX_LISTED_BELOW) " more" } }
-                    }
-                    form action="/do/condemn" method="post" {
-                        (bound)
-                        label for="why-condemned" { "Why it must not be used" }
-                        textarea #why-condemned name="text" rows="2" required {}
-                        button.danger type="submit" { "Reject, with all below" }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Renders the forms that agree to a plan, or why there is none: only what can succeed is offered.
-fn render_consent(rights: &Rights, view: &PlanView, bound: &Markup) -> Markup {
-    let node = &view.plan.node;
-    // Only where there is something to override: an always visible checkbox would be ticked by
-    // habit.
-    let despite = html! {
-        @if !view.warnings.is_empty() || node.status == Status::Invalid {
-            label.check { input type="checkbox" name="force" value="yes"; "I have read the warnings above" }
-        }
-    };
-    let holds = node.approval.as_ref().is_some_and(|it| it.holds);
-    let undecided_parent = view
-        .parent
-        .as_ref()
-        .map(|parent| &parent.node)
-        .filter(|parent| parent.status != Status::Approved);
-    html! {
-        @match (node.status, undecided_parent) {
-            (Status::Approved, _) => p.quiet { "Nothing to decide: exactly this text is approved." },
-            // An approval is against the parent's text, so the parent comes first.
-            (_, Some(parent)) => p {
-                "The plan above is decided first: "
-                a href=(urls::node_url(&parent.path)) { (parent.title.as_deref().unwrap_or(&parent.entity_id)) }
-                " " (render_status(parent.status))
-            },
-            // A draft has no approval to renew; the decision about its parent settles it.
-            (Status::RequiresRevalidation, None) if !holds => p.quiet { "Nothing to decide yet: this draft follows its parent." },
-            _ if !rights.allow("approve") => (rights.explain_missing("approve")),
-            (Status::RequiresRevalidation, None) => {
-                form action="/do/revalidate" method="post" { (bound) (despite) button.primary type="submit" { "Keep as it is" } }
-                form action="/do/approve" method="post" { (bound) (despite) button type="submit" { "Approve again" } }
-            }
-            (Status::Draft | Status::Invalid, None) => {
-                form action="/do/approve" method="post" { (bound) (despite) button.primary type="submit" { "Approve this text" } }
             }
         }
     }
@@ -340,7 +275,7 @@ fn render_question(question: &ApprovalQuestion) -> Markup {
                 p.quiet { (render_principal(&requested.by)) " · " (render_time(requested.at)) " · the agent's turn: the next text clears it" }
             }
         }
-        @if let Some(change) = &question.change {
+        @if let Some(change) = question.change.as_ref().filter(|change| !change.hunks.is_empty()) {
             section #change data-live {
                 h2 { "Changed since it was approved" }
                 (diff::render_diff(change))

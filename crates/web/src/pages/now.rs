@@ -1,7 +1,6 @@
-//! Page *Now*: what waits for a person, the agents' positions, open comments, ready work.
+//! Page *Now*: the project at a glance: counts, the agents' positions, open comments, ready work.
 
 use application::live_sessions::LiveSessionView;
-use application::open_gates::OpenGate;
 use application::show_now::NowView;
 use application::working_copy::{CopyDifference, describe_next_step};
 use axum::extract::State;
@@ -10,8 +9,8 @@ use domain::text::count_with_noun;
 use maud::{Markup, html};
 
 use super::{
-    NavigationEntry, link_by_title, link_to_node, render_message, render_page, render_principal,
-    render_status, render_time,
+    NavigationEntry, link_by_title, link_to_node, render_page, render_principal, render_status,
+    render_time,
 };
 use crate::Dashboard;
 use crate::api::now_view;
@@ -25,7 +24,7 @@ pub(crate) async fn now_page(State(dashboard): State<Dashboard>) -> Result<Page,
     // One use case for page and API: both show the same at the same moment.
     let now = now_view(&dashboard).await?;
     Ok(render_page(
-        NavigationEntry::Now,
+        NavigationEntry::Elsewhere,
         "Now",
         &render_content(&now),
     ))
@@ -44,58 +43,7 @@ fn render_content(now: &NowView) -> Markup {
                 }
             }
         }
-        section #first-steps data-live {
-            @if !now.first_steps.is_empty() {
-                h2 { "First steps" }
-                p { "There is no plan yet. In a terminal, or through your agent:" }
-                ul.cards { @for step in &now.first_steps { li.card { (render_first_step(step)) } } }
-            }
-        }
         section #copy data-live { (render_copy_differences(&now.status.copy_differences)) }
-        section #blocked data-live {
-            @if !now.gates.is_empty() {
-                h2 { "Blocked" }
-                ul.cards { @for gate in now.gates.iter().take(MAX_LIST_LENGTH) { li.card { (render_open_gate(gate)) } } }
-            }
-        }
-        section #escalated data-live {
-            @if !now.escalated.is_empty() {
-                h2 { "Reviews that wait for you" }
-                ul.cards { @for one in now.escalated.iter().take(MAX_LIST_LENGTH) {
-                    li.card {
-                        p { strong { (one.subject) } " " code { (one.item.id) } " " (one.item.check) }
-                        @if let Some(finding) = &one.item.finding { p.note { (finding) } }
-                        p { a href="/reviews" { "Decide" span.hidden { " about " (one.item.id) } } }
-                    }
-                } }
-            }
-        }
-        section #waiting data-live {
-            h2 { "Waits for a person" }
-            @if now.status.attention.is_empty() { p.quiet { "Nothing waits for a decision." } }
-            ul.cards {
-                @for one in now.status.attention.iter().take(MAX_LIST_LENGTH) {
-                    li.card {
-                        (link_by_title(&one.path, one.title.as_deref())) " " (render_status(one.status))
-                        @if let Some(reason) = &one.reason { p { (render_message(reason)) } }
-                    }
-                }
-            }
-            @if now.attention_total > 1 { p { a href="/decide" { "Decide about all of them at once" } } }
-            @if now.attention_total > MAX_LIST_LENGTH {
-                p { a href="/tree" { "and " (now.attention_total - MAX_LIST_LENGTH) " more" } }
-            }
-        }
-        section #returned data-live {
-            @if !now.status.changes_requested.is_empty() {
-                h2 { "Changes requested: the agent's turn" }
-                ul.cards {
-                    @for one in now.status.changes_requested.iter().take(MAX_LIST_LENGTH) {
-                        li.card { (link_to_node(&one.path)) p dir="auto" { (one.request.text) } p.quiet { (render_principal(&one.request.by)) " · " (render_time(one.request.at)) } }
-                    }
-                }
-            }
-        }
         section #comments data-live {
             @if !now.comments.is_empty() {
                 h2 { "Open comments" }
@@ -157,16 +105,6 @@ fn render_content(now: &NowView) -> Markup {
     }
 }
 
-/// Renders a command with what it is for.
-fn render_first_step(step: &str) -> Markup {
-    html! {
-        @match step.split_once("   # ") {
-            Some((command, purpose)) => { code { (command) } " " span.quiet { (purpose) } },
-            None => code { (step) },
-        }
-    }
-}
-
 /// Renders how the working copy of this server differs from the state that others share: the page
 /// shows the shared texts, and these plans have others here.
 fn render_copy_differences(differences: &[CopyDifference]) -> Markup {
@@ -191,6 +129,7 @@ fn render_copy_differences(differences: &[CopyDifference]) -> Markup {
 /// Returns the live sessions that are not listed with a position in this worktree.
 fn list_unplaced_sessions(now: &NowView) -> impl Iterator<Item = &LiveSessionView> {
     now.status.other_sessions.iter().filter(|other| {
+        // A session of another worktree has no position here, even if its name occurs.
         other.worktree.is_some()
             || now
                 .places
@@ -210,18 +149,5 @@ fn render_other_session(other: &LiveSessionView) -> Markup {
             " · " (render_time(other.last_heard))
         }
         @for path in &other.holds { p.quiet { "holds " (path) } }
-    }
-}
-
-/// Renders a gate that blocks a session, and what a person can do about it.
-fn render_open_gate(gate: &OpenGate) -> Markup {
-    html! {
-        p { span.tag { (gate.gate) } " stopped " (gate.host) " at " strong { (gate.plan.as_deref().unwrap_or("its work")) } }
-        @match &gate.waits_for {
-            Some(waits) => p { "It waits for " (link_to_node(&waits.path)) ", which is " (render_status(waits.status)) ". Open it to decide." },
-            // Gates without a plan to decide about: the rule says what has to happen.
-            None => p.quiet { (gate.rule) },
-        }
-        p.quiet { "session " (gate.session) " · " (render_time(gate.at)) }
     }
 }

@@ -1,12 +1,11 @@
 //! Page *Reviews*: workflows in progress, the checks of each review, and the forms for a person.
 
 use application::reviews::ReviewView;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use domain::review::{ItemStatus, LoopState, ResolutionKind, ReviewItem};
 use maud::{Markup, html};
 
-use super::timeline::Done;
-use super::{NavigationEntry, render_notice, render_page, render_principal, render_time};
+use super::{NavigationEntry, render_page, render_principal, render_time};
 use crate::Dashboard;
 use crate::api::{Reviews, reviewed};
 use crate::frame::{Page, Rights};
@@ -15,20 +14,18 @@ use crate::refusal::Refusal;
 pub(crate) async fn reviews_page(
     State(dashboard): State<Dashboard>,
     rights: Rights,
-    Query(after): Query<Done>,
 ) -> Result<Page, Refusal> {
     let found = dashboard.ask(reviewed).await?;
     Ok(render_page(
         NavigationEntry::Reviews,
         "Reviews",
-        &render_content(&rights, &found, after.done.as_deref()),
+        &render_content(&rights, &found),
     ))
 }
 
-fn render_content(rights: &Rights, found: &Reviews, after: Option<&str>) -> Markup {
+fn render_content(rights: &Rights, found: &Reviews) -> Markup {
     html! {
         h1 { "Reviews" }
-        (render_notice(after))
         section #workflows data-live {
             h2 { "Workflows in progress" }
             @if found.workflows.is_empty() { p.quiet { "No workflow is in progress." } }

@@ -96,6 +96,7 @@ fn render_hit(hit: &SearchHitView) -> Markup {
 fn render_snippet(snippet: &Snippet) -> Markup {
     let chars: Vec<char> = snippet.text.chars().collect();
     let part = |from: usize, to: usize| -> String { chars.iter().take(to).skip(from).collect() };
+    // Built from pieces that are escaped one by one: marks put into the text would need raw HTML.
     let ends = snippet.matches.iter().map(|[_, end]| *end);
     let starts = std::iter::once(0).chain(ends);
     let last = snippet.matches.last().map_or(0, |[_, end]| *end);

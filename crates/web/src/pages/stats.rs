@@ -1,6 +1,8 @@
 //! Page *Stats*: plans and words per level and per top plan, and how they grew.
 
-use application::plan_stats::{NodeCounts, PlanStats, StatsRequest, plan_stats};
+use std::sync::PoisonError;
+
+use application::plan_stats::{NodeCounts, PlanStats, cached_stats};
 use axum::extract::State;
 use maud::{Markup, html};
 
@@ -13,11 +15,14 @@ use crate::refusal::Refusal;
 const HISTORY_DAYS: usize = 30;
 
 pub(crate) async fn stats_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
-    let request = StatsRequest {
-        node: Vec::new(),
-        days: HISTORY_DAYS,
-    };
-    let stats = dashboard.ask(move |ctx| plan_stats(ctx, &request)).await?;
+    let words = dashboard.words.clone();
+    let stats = dashboard
+        .ask_tree(move |ctx, known| {
+            // A panic while counting leaves counts that are true: each is of a version.
+            let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+            cached_stats(ctx, known, HISTORY_DAYS, &mut words)
+        })
+        .await?;
     Ok(render_page(
         NavigationEntry::Elsewhere,
         "Stats",

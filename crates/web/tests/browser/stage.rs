@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use fantoccini::key::Key;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
@@ -189,6 +190,8 @@ pub(crate) struct Setup {
     pub(crate) dark: bool,
     pub(crate) phone: bool,
     pub(crate) without_scripts: bool,
+    /// Twice as large as usual, in a window of 1280 pixels.
+    pub(crate) zoomed: bool,
 }
 
 /// A browser, with the driver that steers it.
@@ -281,6 +284,11 @@ impl Browser {
             options["mobileEmulation"] =
                 json!({ "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 1 } });
         }
+        if setup.zoomed {
+            options["mobileEmulation"] = json!({
+                "deviceMetrics": { "width": 640, "height": 450, "pixelRatio": 2, "mobile": false, "touch": false }
+            });
+        }
         if setup.without_scripts {
             options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
         }
@@ -326,6 +334,26 @@ impl Browser {
         self.client.goto(&server.at(path)).await.expect("a page");
     }
 
+    /// Lets the pages show notifications, as a person does when the browser asks.
+    pub(crate) async fn allow_notifications(&self) {
+        let WebSession { port, id } = &self._session;
+        let body = json!({ "descriptor": { "name": "notifications" }, "state": "granted" });
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).expect("a driver");
+        let asked = write!(
+            stream,
+            "POST /session/{id}/permissions HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        asked.expect("a request");
+        // Its first bytes: the driver keeps the connection open.
+        let mut answer = [0; 512];
+        let length = stream.read(&mut answer).expect("an answer");
+        let answer = String::from_utf8_lossy(answer.get(..length).unwrap_or_default());
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
     /// Waits until the page's text has all of this.
     pub(crate) async fn sees(&self, css: &str, wanted: &str) {
         let begun = Instant::now();
@@ -345,25 +373,42 @@ impl Browser {
         panic!("{wanted:?} is not in {css}: {seen}");
     }
 
+    /// Clicks what a selector finds. A live page replaces its sections, and a bar may lie over the
+    /// element: then it is found again, in the middle of the window, as a person would scroll to it.
     pub(crate) async fn click(&self, css: &str) {
-        let found = self
-            .client
-            .wait()
-            .at_most(PATIENCE)
-            .for_element(Locator::Css(css))
-            .await;
-        found.expect(css).click().await.expect(css);
+        let begun = Instant::now();
+        loop {
+            let clicked = match self.client.find(Locator::Css(css)).await {
+                Ok(found) => found.click().await,
+                Err(error) => Err(error),
+            };
+            let Err(error) = clicked else { return };
+            assert!(begun.elapsed() < PATIENCE, "{css}: {error}");
+            let script = "document.querySelector(arguments[0])?.scrollIntoView({ block: 'center' }); return 1";
+            let _ = self.client.execute(script, vec![css.into()]).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Writes into a field.
     pub(crate) async fn type_into(&self, css: &str, text: &str) {
-        let found = self
-            .client
-            .wait()
-            .at_most(PATIENCE)
-            .for_element(Locator::Css(css))
-            .await;
-        found.expect(css).send_keys(text).await.expect(css);
+        let begun = Instant::now();
+        loop {
+            let typed = match self.client.find(Locator::Css(css)).await {
+                Ok(found) => found.send_keys(text).await,
+                Err(error) => Err(error),
+            };
+            let Err(error) = typed else { return };
+            assert!(begun.elapsed() < PATIENCE, "{css}: {error}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Writes at the end of a field that has a text.
+    pub(crate) async fn append_to(&self, css: &str, text: &str) {
+        let end = format!("{}{}", Key::Control, Key::End);
+        self.type_into(css, &end).await;
+        self.type_into(css, text).await;
     }
 
     pub(crate) async fn evaluate(&self, script: &str) -> Value {

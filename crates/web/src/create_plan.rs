@@ -1,0 +1,85 @@
+//! The form that creates a plan: a ticket with its keys, or a plan of another level with its outline.
+
+use application::shape::{ChangeShapeRequest, ShapeChange, change_shape};
+use application::tickets::{NewTicket, create_ticket, is_ticket_level};
+use application::{Context, Failure};
+use axum::Extension as Who;
+use axum::extract::{Form, State};
+use axum::response::Redirect;
+use domain::authorization::AuthenticatedPrincipal;
+use domain::ids::OperationId;
+use serde::Deserialize;
+
+use crate::actions::ActionDone;
+use crate::refusal::Refusal;
+use crate::{Dashboard, urls};
+
+/// A new plan.
+#[derive(Clone, Deserialize)]
+pub(crate) struct CreateForm {
+    level: String,
+    #[serde(default)]
+    title: String,
+    /// The parent; empty at the top.
+    #[serde(default)]
+    under: String,
+    /// The type of a ticket.
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    priority: String,
+    /// The text of a ticket below its title.
+    #[serde(default)]
+    body: String,
+}
+
+/// Creates a plan and leads to where its text is written; that of a ticket with a text is its page.
+pub(crate) async fn create_plan(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<AuthenticatedPrincipal>,
+    Form(form): Form<CreateForm>,
+) -> Result<Redirect, Refusal> {
+    let form_page = urls::with_query("/new", &[("under", &form.under), ("level", &form.level)]);
+    let has_text = !form.body.trim().is_empty();
+    let created = dashboard
+        .ask_as(who.principal, move |ctx| create(ctx, &form))
+        .await;
+    let (path, operation) = created.map_err(Refusal::on(form_page))?;
+    let page = match has_text {
+        true => urls::node_url(&path),
+        false => urls::edit_url(&path),
+    };
+    let done = ActionDone::recorded("created", operation);
+    Ok(Redirect::to(&done.address_on(&page)))
+}
+
+fn create(ctx: &Context<'_>, form: &CreateForm) -> Result<(String, Option<OperationId>), Failure> {
+    let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    if form.title.trim().is_empty() {
+        return Err(Failure::invalid("a plan needs a title"));
+    }
+    if is_ticket_level(ctx, &form.level) {
+        let mut request = NewTicket::with_title(&form.title);
+        request.parent = given(&form.under).map(|parent| vec![parent]);
+        request.kind = given(&form.kind).unwrap_or(request.kind);
+        request.priority = given(&form.priority).filter(|word| word != "normal");
+        request.body = given(&form.body.replace("\r\n", "\n"));
+        return create_ticket(ctx, &request).map(|ticket| (ticket.path, ticket.operation));
+    }
+    let request = ChangeShapeRequest {
+        change: ShapeChange::Add {
+            level: form.level.clone(),
+            under: given(&form.under),
+            name: None,
+            title: given(&form.title),
+        },
+        dry_run: false,
+    };
+    let outcome = change_shape(ctx, &request)?;
+    let path = outcome.node.ok_or_else(|| {
+        Failure::internal(
+            "internal error in Throughline (please report it): the new plan has no path",
+        )
+    })?;
+    Ok((path, outcome.operation))
+}
