@@ -112,7 +112,8 @@ class Driving:
         self.call("approve_entity", entity_type="act", entity_id="act-1")
         cascade = self.call("cascade_invalidate", entity_type="act", entity_id="act-1", reason="the storm never comes")
         expect(cascade["success"] is True, "the cascade is done", cascade)
-        expect(self.status("act", "act-1") == "invalid", "the act is invalid")
+        expect(self.status("act", "act-1") == "approved", "the act itself stays approved")
+        expect(self.status("chapter", "chapter-01") == "requires-revalidation", "what is below it has to be revalidated")
 
     def tools(self, _era):
         listed = {tool["name"]: tool for tool in self.client.do("list", what="tools")}
@@ -120,6 +121,7 @@ class Driving:
         # What the list has is called by its name, what it does not have through `call_tool`, and the earlier names are accepted.
         expect(self.call("work_where")["nodes"] >= 2, "`work_where` counts the plans")
         self.call("work_next", limit=5)
+        expect(self.call("work_search", query="keeper")["hits"], "`work_search` finds a word of the act")
         expect("plan" in self.call("more_tools")["sets"], "`more_tools` names the sets")
         log = self.call("call_tool", tool="work_log", arguments={"limit": 1})
         expect(len(log["operations"]) == 1, "`call_tool` calls what is not listed", log)
@@ -136,8 +138,10 @@ class Driving:
         expect(self.call("get_hierarchy_tree", depth=2)["nodes"] >= 2, "the tree is there")
         expect(self.call("get_children_status", entity_type="act", entity_id="act-1")["total_children"] == 1, "one child")
         expect(self.call("create_backup", entity_type="act", entity_id="act-1")["success"] is True, "a copy is made")
-        expect(self.call("wait", node="act-1", until="changed", status="draft", timeout_seconds=1)["done"] is True,
-               "`wait` returns at once when it is so already")
+        expect(self.call("wait", node="act-1", until="changed", status="approved", timeout_seconds=1)["done"] is True,
+               "`wait` returns at once when the status is not the known one any more")
+        expect(self.call("wait", node="act-1", until="changed", status="draft", timeout_seconds=1)["done"] is False,
+               "`wait` waits while the status is the known one")
         self.refused("get_entity_state", entity_type="act", entity_id="act-77")
         self.refused("get_entity_state", entity_type="act")
         self.refused("get_entity_state", entity_type="act", entity_id="act-1", colour="red")
@@ -253,6 +257,9 @@ class Driving:
         waiting = self.client.begin("call", name="wait", arguments={"node": "act-1", "timeout_seconds": 60})
         code, said = self.project.in_terminal("approve", "act-1", asked="[y/N]", answer="n")
         expect(code == 1 and self.status("act", "act-1") == "draft", "a no in the terminal approves nothing", said)
+        woken = self.checked("wait", self.client.end(waiting))
+        expect(woken["done"] is True and woken["decision"]["kind"] == "declined", "`wait` returns with the person's no", woken)
+        waiting = self.client.begin("call", name="wait", arguments={"node": "act-1", "timeout_seconds": 60})
         code, said = self.project.in_terminal("approve", "act-1", asked="[y/N]", answer="y")
         expect(code == 0, "the person approves in a terminal", said)
         woken = self.checked("wait", self.client.end(waiting))

@@ -47,6 +47,7 @@ fn main() -> Result<(), String> {
         limits: Limits::default(),
         public: None,
         browsers: None,
+        oauth: None,
     };
     let seal = RequestStateCodec::new_unchecked(generate_secret().into_bytes());
     serve(

@@ -68,6 +68,7 @@ impl Approvals {
             once: generate_secret(),
             code: question.code.clone(),
         };
+        // Bound to the call: the answer to one question must not open another.
         let options = SealOptions::new()
             .associated_data(bound_to)
             .ttl(ANSWER_TIMEOUT);
@@ -174,6 +175,7 @@ fn read_answer(question: &Question, result: &ElicitResult) -> Answer {
         Some(comment) => comment.to_owned(),
     };
     match field("decision") {
+        // Checked again: a client can send a word that its form did not offer.
         Some(APPROVE) if question.is_whole => Answer::Approve {
             force: question.force,
         },
@@ -253,6 +255,8 @@ pub(super) async fn approve(
         let Some(Ok(answer)) = answer.map(ElicitResult::deserialize) else {
             return ask();
         };
+        // Only now, when nothing is asked again: a state that was used up by an unreadable answer
+        // could not be answered any more.
         server.approvals().take(&asked)?;
         read_answer(&question, &answer)
     } else {

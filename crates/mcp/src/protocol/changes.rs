@@ -153,6 +153,8 @@ impl Changes {
         wanted: WantedLists,
         uris: impl IntoIterator<Item = String>,
     ) -> (Listening, mpsc::UnboundedReceiver<Change>) {
+        // Unbounded, because `tell` sends while it holds the lock and must not wait for a slow
+        // client. A message is an address or less, and one per change.
         let (out, heard) = mpsc::unbounded_channel();
         // In its own scope: `add` below takes the lock again.
         let id = {
@@ -231,6 +233,8 @@ impl Changes {
         }
         let now = self.head();
         let before = seen.head;
+        // A failed read keeps the last number, so that the operations meanwhile are
+        // inspected later.
         seen.head = now.or(before);
         let moved = now.is_some() && now != before;
         if moved && self.list_may_have_changed(before, now) {
@@ -320,6 +324,7 @@ impl Listening {
             return false;
         }
         listener.uris.insert(uri.clone());
+        // An older mark stays: other listeners have not been told of the difference yet.
         state.known.entry(uri).or_insert(mark);
         true
     }

@@ -111,6 +111,7 @@ pub(super) fn completions(mut values: Vec<String>) -> CompletionInfo {
     let found = values.len();
     values.truncate(CompletionInfo::MAX_VALUES);
     let more = found > values.len();
+    // It fails only above the limit to which the values were just cut.
     CompletionInfo::with_pagination(values, u32::try_from(found).ok(), more).unwrap_or_default()
 }
 

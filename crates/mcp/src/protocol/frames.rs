@@ -51,6 +51,7 @@ fn present_member<'de: 'a, 'a, D: Deserializer<'de>>(
 }
 
 fn text<T: DeserializeOwned>(raw: Option<&RawValue>) -> Option<T> {
+    // A member of the wrong type counts as missing; the caller knows what to say about it.
     serde_json::from_str(raw?.get()).ok()
 }
 
@@ -152,6 +153,7 @@ fn notification(method: &str, params: Option<&RawValue>) -> Frame {
 }
 
 fn request(method: &str, id: RequestId, params: Option<&RawValue>) -> Frame {
+    // Absent parameters are an empty object: the error then names the member that is missing.
     let given = params.map_or("{}", RawValue::get);
     match typed(method, given) {
         Ok(request) => message(ClientJsonRpcMessage::request(request, id)),
@@ -208,6 +210,7 @@ struct MetaOnly {
 }
 
 fn read_params<T: DeserializeOwned>(method: &str, given: &str) -> Result<T, ErrorData> {
+    // serde reads a struct from an array, too, which JSON-RPC allows and MCP does not.
     if !given.trim_start().starts_with('{') {
         return Err(ErrorData::invalid_params(
             format!("{method}: `params` must be an object"),

@@ -102,6 +102,8 @@ impl<H: ServerHandler> PathServices<H> {
         if let Some(service) = made.get(path) {
             return Some(service.clone());
         }
+        // No service is ever removed, because sessions live in it: at the limit new combinations
+        // are unknown paths.
         let service = (self.make)(path).filter(|_| made.len() < MAX_PATHS)?;
         made.insert(path.to_owned(), service.clone());
         Some(service)
@@ -125,6 +127,7 @@ fn service<H: ServerHandler>(
         .with_cancellation_token(shared.closing_token().clone());
     // The SDK's own checks stay on behind the server's origin check, with the same lists.
     config = if options.beyond_this_machine {
+        // The names under which others reach this machine are not known here.
         config.disable_allowed_hosts()
     } else {
         let port = context.address.port();

@@ -1,7 +1,7 @@
 //! Identity and authorization of a request: the principal it acts as, and the scope its tool needs.
 
 use application::Failure;
-use domain::authorization::{AuthenticatedPrincipal, Scope};
+use domain::authorization::{AuthenticatedPrincipal, CredentialKind, Scope};
 use domain::ids::Principal;
 use domain::text::clean_line;
 use rmcp::service::{RequestContext, RoleServer};
@@ -29,13 +29,13 @@ impl Server {
     /// model, whichever token it carries. An agent's token names the agent; with a person's token,
     /// or without one, it is named after the client.
     pub(super) fn acting_principal(&self, ctx: &RequestContext<RoleServer>) -> Principal {
-        if let Some(AuthenticatedPrincipal {
-            principal: principal @ Principal::Agent { .. },
-            token: Some(_),
-            ..
-        }) = authenticated(ctx)
+        // The start-up secret is the local user's own and says nothing about the client
+        // that shows it.
+        if let Some(who) = authenticated(ctx)
+            && !who.is_local_user()
+            && !who.principal.is_human()
         {
-            return principal.clone();
+            return who.principal.clone();
         }
         // Self-reported, so it is only a label; what an agent may do does not depend on it.
         let host = ctx.client_info().map_or_else(
@@ -75,15 +75,17 @@ impl Server {
     /// over stdio or with the server's own secret, are limited by the policy alone.
     pub(super) fn call_scope(&self, ctx: &RequestContext<RoleServer>, actor: &Principal) -> Scope {
         match authenticated(ctx) {
-            Some(who) if who.token.is_some() => who.scope_acting_as(actor).unwrap_or(Scope::Read),
+            Some(who) if !who.is_local_user() => who.scope_acting_as(actor).unwrap_or(Scope::Read),
             Some(who) => who.scope,
+            // Over stdio the user's own client started this process: it has no more
+            // rights than a shell.
             None => Scope::Admin,
         }
     }
 
-    /// Takes the session out of the arguments of a call, where the client names one. A milestone
-    /// that is taken without one, where nothing else tells agents apart, is taken by a new session:
-    /// two agents that share a token or an address never get the same one.
+    /// Takes the session out of the arguments of a call, where the client names one. A milestone or a
+    /// node that is claimed without one, where nothing else tells agents apart, is claimed by a new
+    /// session: two agents that share a token or an address never get the same one.
     pub(super) fn take_session(
         &self,
         tool: &str,
@@ -92,11 +94,15 @@ impl Server {
     ) -> Option<String> {
         let fields = arguments.as_object_mut()?;
         if let Some(Value::String(named)) = fields.get("session") {
+            // The client's words, by which claims name their holder: cleaned like its name.
             let named = convert::host_name(named);
             fields.remove("session");
             return Some(named);
         }
-        let takes = tool == "flow_move" && fields.get("how").is_some_and(|how| how == "take");
+        let takes = match tool {
+            "flow_move" => fields.get("how").is_some_and(|how| how == "take"),
+            tool => tool == "work_claim",
+        };
         let has_session = ctx.extensions.get::<Parts>().is_none() || !is_modern(ctx);
         (takes && !has_session).then(connection_name)
     }
@@ -109,6 +115,8 @@ impl Server {
         ctx: &RequestContext<RoleServer>,
     ) -> Result<(), Called> {
         let Some(who) = authenticated(ctx) else {
+            // Only HTTP has an audit log. A request without a principal there means that the check
+            // before it failed, which must not pass for the local user.
             return match self.audit_log() {
                 Some(_) => Err(Called::Failed(failure_value(&internal_error()))),
                 None => Ok(()),
@@ -131,10 +139,15 @@ impl Server {
             true => {
                 failure.with_step("ask the person to decide it on the dashboard or in a terminal")
             }
-            false => failure.with_step(format!(
-                "ask for a token: tl team token create NAME --as {} --scope {needed}",
-                who.principal
-            )),
+            false => failure.with_step(match who.credential {
+                CredentialKind::AccessToken { .. } => {
+                    format!("sign in again, and grant the scope `{needed}`")
+                }
+                _ => format!(
+                    "ask for a token: tl team token create NAME --as {} --scope {needed}",
+                    who.principal
+                ),
+            }),
         };
         Err(Called::Failed(failure_value(&failure)))
     }
@@ -164,6 +177,7 @@ impl Server {
         ) {
             return;
         }
+        // The other arguments may hold whole plans, which do not belong into the log.
         let about = ["entity_id", "node", "id"]
             .iter()
             .find_map(|key| arguments.get(key)?.as_str())

@@ -22,6 +22,7 @@ pub(super) struct Threshold(AtomicU8);
 
 impl Default for Threshold {
     fn default() -> Self {
+        // Until a client sets a level it hears of failures only, not of every call.
         Self(AtomicU8::new(rank(WARNING)))
     }
 }

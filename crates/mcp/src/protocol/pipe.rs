@@ -92,6 +92,7 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
                 self.skipping = end.is_none();
                 self.line = Vec::new();
                 let hint = format!("the message is larger than {LONGEST_LINE} bytes");
+                // Without an id, which may be anywhere in the part that is not kept.
                 return Some(Frame::Refused {
                     id: None,
                     error: ErrorData::invalid_request(hint, None),
@@ -204,6 +205,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Pipe<R> {
     }
 
     async fn close(&mut self) -> io::Result<()> {
+        // Without a sender the writer ends after the queued responses.
         self.out = None;
         if let Some(writer) = self.writer.take() {
             let _ = tokio::time::timeout(LAST_ANSWERS, writer).await;

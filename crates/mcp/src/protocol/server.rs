@@ -87,6 +87,7 @@ impl Shared {
 
     fn over(&self, surface: Surface) -> Self {
         Self {
+            // Not shared: another surface offers other tools.
             tools: Mutex::default(),
             surface,
             approvals: self.approvals.clone(),
@@ -441,6 +442,7 @@ impl ServerHandler for Server {
         let who = authenticated(&context);
         if who.is_some() {
             let scope = self.call_scope(&context, &self.acting_principal(&context));
+            // Without arguments: what a certain call needs beyond that is checked with the call.
             let needs = |tool: &Tool| self.shared.surface.required_scope(&tool.name, &Value::Null);
             tools.retain(|tool| needs(tool).is_none_or(|needed| scope.is_sufficient_for(needed)));
         }

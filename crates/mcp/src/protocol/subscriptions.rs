@@ -116,6 +116,7 @@ impl Subscriptions {
                 Some(Change::Content(uri)) => context.sink().notify_resource_updated(uri).await,
                 Some(Change::Definitions) => notify_definitions(&context).await,
             };
+            // The client is gone, which is the usual end of a stream and no error.
             if sent.is_err() {
                 return true;
             }

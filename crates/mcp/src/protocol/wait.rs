@@ -46,6 +46,22 @@ fn since(arguments: &Value, head: Option<u64>) -> Value {
     arguments
 }
 
+/// Whether any change ends the wait and the client leaves it to the server what it is compared with.
+fn compares_with_first_look(arguments: &Value) -> bool {
+    let given = |key: &str| arguments.get(key).filter(|value| !value.is_null());
+    given("until").and_then(Value::as_str) == Some("changed")
+        && given("since").is_none()
+        && given("status").is_none()
+}
+
+/// Returns the last operation that a look saw.
+fn seen_operation(called: &Called) -> Option<u64> {
+    match called {
+        Called::Done(value) => value.get("operation")?.as_u64(),
+        _ => None,
+    }
+}
+
 fn goes_on(called: &Called) -> bool {
     matches!(called, Called::Done(value) if value.get("done").and_then(Value::as_bool) == Some(false))
 }
@@ -59,8 +75,16 @@ pub(super) async fn wait(
 ) -> Called {
     // Read before the first call: an operation between the two makes the numbers differ.
     let mut head = server.head();
+    let mut called = None;
+    if compares_with_first_look(arguments) {
+        // An edit that nobody had looked at yet is recorded by the first look. It was made before the
+        // wait began, so it does not end it.
+        let first = server.called_here(actor, WAIT, arguments);
+        head = seen_operation(&first).or(head);
+        called = Some(first);
+    }
     let arguments = &since(arguments, head);
-    let mut called = server.called_here(actor, WAIT, arguments);
+    let mut called = called.unwrap_or_else(|| server.called_here(actor, WAIT, arguments));
     let begun = Instant::now();
     let limit = timeout(arguments);
     let mut asked = begun;

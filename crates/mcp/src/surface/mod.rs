@@ -76,6 +76,12 @@ impl Catalogue {
     }
 }
 
+/// Returns the call that does what a command line does, in a project with these profiles.
+#[must_use]
+pub fn find_call_of_command(command: &str, profiles: &[Profile]) -> Option<(&'static str, Value)> {
+    tools::find_call_of_command(command, profiles)
+}
+
 /// Outcome of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Called {
@@ -123,6 +129,7 @@ impl Surface {
             None => (path, false),
         };
         let mut selection = self.selection.clone();
+        // A path only narrows what the server offers: `--read-only` cannot be left by another path.
         selection.read_only |= read_only;
         if !sets.is_empty() {
             let named: Vec<String> = sets.split(',').map(str::to_owned).collect();
@@ -164,6 +171,8 @@ impl Surface {
     fn definitions(&self) -> Definitions {
         let profiles = self.workspace.profiles();
         let mut known = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        // Compared by address, since this runs for every call: the workspace returns the same
+        // profiles until a settings file changes.
         if !Arc::ptr_eq(&known.profiles, &profiles) {
             // The words were checked when the surface was created.
             if let Ok(tools) = self.selection.choose(&profiles) {
@@ -288,6 +297,7 @@ impl Surface {
                 Err(failure) => Called::Failed(self.failure_value(&failure)),
             };
         }
+        // The protocol unwraps such a call before it checks the scope; this is for other callers.
         if tool.name == more_tools::CALL {
             return match self.resolve_call(name.to_owned(), arguments.clone()) {
                 Ok((tool, arguments)) => self.call(actor, &tool, &arguments),
@@ -304,6 +314,7 @@ impl Surface {
         let outcome = self.run(actor, &mut |ctx| {
             let outcome = (tool.run)(ctx, &arguments);
             warnings = ctx.store.take_warnings();
+            warnings.extend(ctx.take_work_warnings());
             outcome
         });
         match outcome {
@@ -406,19 +417,21 @@ fn render_steps(value: &mut Value, tools: &ChosenTools, profiles: &[Profile]) {
                     }
                     ("next_step" | "action", step @ Value::String(_)) => render_step(step),
                     // Texts that we compose; text of plans and notes is never changed.
-                    ("prompt" | "message" | "summary", Value::String(text)) => {
+                    (
+                        "prompt" | "message" | "summary" | "guide" | "context",
+                        Value::String(text),
+                    ) => {
                         *text = tools::render_text(text, tools, profiles);
                     }
-                    ("may", Value::Array(commands)) => {
-                        for command in commands.iter_mut() {
-                            if let Value::String(text) = command {
-                                let line = format!("tl {text}");
-                                let rendered = tools::render_text(&line, tools, profiles);
-                                if rendered != line {
-                                    *text = rendered;
-                                }
+                    ("missing" | "warnings", Value::Array(texts)) => {
+                        for one in texts.iter_mut() {
+                            if let Value::String(text) = one {
+                                *text = tools::render_text(text, tools, profiles);
                             }
                         }
+                    }
+                    ("may", Value::Array(commands)) => {
+                        *commands = tools::name_role_tools(commands, tools, profiles);
                     }
                     (_, field) => render_steps(field, tools, profiles),
                 }

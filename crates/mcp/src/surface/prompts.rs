@@ -90,6 +90,8 @@ impl Surface {
                 )),
             },
         })?;
+        // The texts are those of the command line, whose commands this client may not
+        // be able to run.
         Ok(Some(self.render_text(&text)))
     }
 

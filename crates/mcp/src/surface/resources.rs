@@ -107,6 +107,7 @@ impl Surface {
             description: "One short text about the state of all plans".to_owned(),
             mime_type: "text/plain",
         };
+        // A plan without a text has nothing to read; its state is reached through a template.
         let texts = listing.plans.iter().filter(|plan| plan.has_text).map(text);
         let mut rest = std::iter::once(briefing).chain(texts).skip(from);
         let items = rest.by_ref().take(PER_PAGE).collect();

@@ -67,6 +67,7 @@ pub(super) fn from_seed(shape: SeedArguments, mut arguments: Value) -> Result<Va
     };
     let mut take = |name: &str| match fields.remove(name) {
         Some(Value::String(text)) => Some(text),
+        // Put back: parsing refuses it by name, instead of dropping what the client sent.
         Some(other) => {
             fields.insert(name.to_owned(), other);
             None

@@ -28,7 +28,9 @@ use serde_json::{Value, json};
 
 pub(crate) use self::arguments::words;
 use self::arguments::{read, value};
-pub(crate) use self::next_steps::{render_step, render_text};
+pub(crate) use self::next_steps::{
+    find_call_of_command, name_role_tools, render_step, render_text,
+};
 pub use self::plan_set::approve::Question;
 pub(crate) use self::plan_set::approve::{
     APPROVE_TOOL, answer_shown, question as approval_question,
@@ -206,6 +208,7 @@ impl Hints {
             set: Toolset::Core,
             hints: self,
             is_listed: false,
+            needs_texts: false,
             is_quick: false,
             seed: None,
             input: schema::derive_input::<A>,
@@ -237,6 +240,8 @@ pub(crate) struct Tool {
     pub(crate) hints: Hints,
     /// Whether it is in the default list; the others are found with `more_tools`.
     pub(crate) is_listed: bool,
+    /// Whether it is of use only where plans are texts of their own.
+    pub(crate) needs_texts: bool,
     /// Whether it reads one plan: microseconds, whatever the size of the project.
     pub(crate) is_quick: bool,
     pub(crate) seed: Option<SeedName>,
@@ -301,6 +306,21 @@ impl Tool {
         }
     }
 
+    /// Puts it into the default list of projects whose plans are texts of their own.
+    pub(crate) fn listed_for_texts(self) -> Self {
+        Self {
+            is_listed: true,
+            needs_texts: true,
+            ..self
+        }
+    }
+
+    /// Whether the project has something it works on.
+    fn suits(&self, profiles: &[Profile]) -> bool {
+        let mut levels = profiles.iter().flat_map(|profile| &profile.levels);
+        self.set.suits(profiles) && (!self.needs_texts || levels.any(|level| level.file.is_some()))
+    }
+
     /// Marks it as one that may block the thread.
     pub(crate) fn quick(self) -> Self {
         Self {
@@ -330,6 +350,8 @@ impl Tool {
 
     /// Returns the scope a call with these arguments needs.
     pub(crate) fn required_scope(&self, arguments: &Value) -> Scope {
+        // `update_entity_state` approves or rejects by its `status`. In other tools the word
+        // selects no row of the table.
         let case = arguments.get("status").and_then(Value::as_str);
         scope_of_tool(self.name, case, self.hints.read_only)
     }
@@ -425,7 +447,7 @@ impl ToolSelection {
                     // Nothing can be called through another tool here, because that may change
                     // something.
                     (None, ToolNames::Own) if self.read_only => tool.set.suits(profiles),
-                    (None, ToolNames::Own) => tool.is_listed && tool.set.suits(profiles),
+                    (None, ToolNames::Own) => tool.is_listed && tool.suits(profiles),
                     (None, ToolNames::Seed) => {
                         (tool.is_listed || tool.seed.is_some())
                             && tool.set != Toolset::Story

@@ -61,6 +61,7 @@ pub(crate) fn describe(
         // Names and purposes only: complete schemas of all tools are what the short list avoids.
         let mut sets = Map::new();
         for tool in hidden {
+            // Descriptions begin with the case a tool is for, which is enough to choose by.
             let purpose = tool.description.split([':', ';', '.']).next();
             sets.entry(tool.set.word())
                 .or_insert_with(|| json!({}))
@@ -98,6 +99,8 @@ pub(crate) fn unwrap_call(
 ) -> Result<(String, Map<String, Value>), Failure> {
     let CallArguments { tool, arguments } = read(arguments)?;
     match find_tool(tools, &tool) {
+        // Unwrapped once, before scope check and audit log: nested, the inner tool would pass both
+        // under the name of `call_tool`.
         Some(found) if found.name != CALL => Ok((tool, arguments)),
         _ => Err(unknown_tool(&tool, tools)),
     }

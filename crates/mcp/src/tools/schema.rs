@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::profile::Profile;
+use domain::plan_document::MILESTONES_PROFILE;
+use domain::profile::{Level, Profile};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,8 @@ use super::SeedArguments;
 pub(super) const LEVELS: &str = "levels";
 /// `enum` of an argument that names a work phase; replaced by the phases of the project's profiles.
 pub(super) const PHASES: &str = "phases";
+/// Part of a description that is replaced by the path of a plan as the project has them.
+const EXAMPLE: &str = ": {example}";
 
 /// Returns the schema of a tool's arguments.
 pub(super) fn derive_input<T: JsonSchema>(profiles: &[Profile]) -> Value {
@@ -181,6 +184,7 @@ fn resolve(schema: &Value, definitions: &Value) -> Resolved {
         nullable = true;
         for choice in choices.iter().filter(|choice| !is_null(choice)) {
             let mut inner = resolve(choice, definitions).schema;
+            // What stands beside the choice wins: a field's description, over that of its type.
             inner.extend(std::mem::take(&mut own));
             own = inner;
         }
@@ -227,6 +231,12 @@ fn reduce_argument(schema: &Value, definitions: &Value, profiles: &[Profile]) ->
         reduced.extend(reduce_members(&whole, definitions, profiles));
         describe_variants(&mut reduced, &object_variants(&whole, definitions));
     }
+    if let Some(Value::String(text)) = reduced.get_mut("description")
+        && text.contains(EXAMPLE)
+    {
+        let example = example_path(profiles).map(|path| format!(": {path}"));
+        *text = text.replace(EXAMPLE, &example.unwrap_or_default());
+    }
     let words = match schema.get("enum") {
         Some(Value::String(placeholder)) => project_words(placeholder, profiles),
         Some(Value::Array(words)) => words
@@ -234,12 +244,56 @@ fn reduce_argument(schema: &Value, definitions: &Value, profiles: &[Profile]) ->
             .filter(|word| !word.is_null())
             .cloned()
             .collect(),
-        _ => schema.get("const").cloned().into_iter().collect(),
+        _ => match schema.get("const") {
+            Some(word) => vec![word.clone()],
+            None => described_words(&schema),
+        },
     };
+    if !words.is_empty() && !reduced.contains_key("type") {
+        reduced.insert("type".to_owned(), json!("string"));
+    }
+    // An empty list is published as well: without phases in the profiles no word is allowed.
     if !words.is_empty() || schema.get("enum").is_some() {
         reduced.insert("enum".to_owned(), Value::Array(words));
     }
     Value::Object(reduced)
+}
+
+/// Returns the words of an enumeration of which some have a description; none for anything else.
+fn described_words(schema: &Map<String, Value>) -> Vec<Value> {
+    let choices = schema.get("oneOf").and_then(Value::as_array);
+    let words = choices.into_iter().flatten().flat_map(|choice| {
+        let listed = choice.get("enum").and_then(Value::as_array);
+        let one = choice.get("const");
+        listed.into_iter().flatten().chain(one).cloned()
+    });
+    words.filter(Value::is_string).collect()
+}
+
+/// Returns the path of a plan as this project names them; `None` if none is written as a text.
+fn example_path(profiles: &[Profile]) -> Option<String> {
+    let is_written = |level: &&Level| level.file.is_some() || level.items.is_some();
+    let alias = |level: &Level, number: u32| {
+        let numbered = level.alias.format_alias(number, Some(1));
+        numbered.unwrap_or_else(|| match level.items {
+            Some(_) => "an-unknown-code".to_owned(),
+            None => "001".to_owned(),
+        })
+    };
+    // A plan document is changed by tools of its own.
+    let mut profiles = profiles
+        .iter()
+        .filter(|profile| profile.name != MILESTONES_PROFILE);
+    profiles.find_map(|profile| {
+        let mut tops = profile.levels.iter().filter(is_written);
+        let top = tops.find(|level| level.root && !level.optional)?;
+        let below = profile
+            .levels_under(&top.name)
+            .filter(is_written)
+            .find(|level| level.name != top.name);
+        let path = below.map(|below| format!("{}/{}", alias(top, 1), alias(below, 2)));
+        Some(path.unwrap_or_else(|| alias(top, 1)))
+    })
 }
 
 /// Returns the words of the project for a placeholder: models guess names of levels and phases

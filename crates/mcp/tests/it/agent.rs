@@ -123,6 +123,83 @@ fn a_story_is_planned_changed_kept_and_restored() {
     });
 }
 
+/// Plays a script over both transports, in both eras, in a project where only people approve and a
+/// person sits at the client.
+fn play_with_person(script: impl Fn(&mut Client)) {
+    for era in [Era::Older, Era::Newest] {
+        let surface = offered(&World::where_people_approve());
+        script(&mut Client::with_person_over_pipe(&surface, era));
+        let surface = offered(&World::where_people_approve());
+        let address = serve_http(&surface);
+        script(&mut Client::with_person_over_http(address, era));
+    }
+}
+
+fn decide(decision: &str, comment: &str) -> Value {
+    json!({ "action": "accept", "content": { "decision": decision, "comment": comment } })
+}
+
+#[test]
+fn a_person_asks_for_changes_and_approves_the_rewritten_plan() {
+    play_with_person(|agent| {
+        let act = json!({ "node": "act-1" });
+        let text = "# The harbour\n\n## Purpose\n\nMara comes home.\n";
+        agent.call("plan_write", json!({ "node": "act-1", "text": text }));
+        // Without the person it neither approves nor builds on it.
+        let chapter = json!({ "node": "act-1/chapter-01", "text": "# The gate\n\nIt is shut.\n" });
+        let refused = agent.refused("plan_write", chapter.clone());
+        assert_eq!(refused["error"]["kind"], "refused", "{refused}");
+
+        let (question, answer) = agent.call_answered(
+            "plan_approve",
+            act.clone(),
+            decide("request-changes", "more wind"),
+        );
+        assert!(question.contains("Mara comes home."), "{question}");
+        assert_eq!(
+            (&answer["success"], &answer["decision"]),
+            (&json!(false), &json!("changes-requested")),
+            "{answer}"
+        );
+        // The agent reads the person's words wherever it looks, and the plan is its own again.
+        assert!(answer.to_string().contains("more wind"), "{answer}");
+        let next = agent.call("work_next", json!({}));
+        let first = &next["ready"][0];
+        assert_eq!(first["reason"], "a person requested changes", "{next}");
+        let why = agent.take_step(&first["action"]);
+        assert!(why.to_string().contains("more wind"), "{why}");
+        let read = agent.call("plan_read", act.clone());
+        agent.call(
+            "plan_write",
+            json!({
+                "node": "act-1", "section": "Purpose", "text": "Mara comes home in a storm.",
+                "expected_version": read["version_hash"],
+            }),
+        );
+        let next = agent.call("work_next", json!({}));
+        assert!(!next.to_string().contains("requested changes"), "{next}");
+
+        // Closing the form is no decision, and is told as such.
+        let (question, answer) =
+            agent.call_answered("plan_approve", act.clone(), json!({ "action": "decline" }));
+        assert!(question.contains("in a storm"), "{question}");
+        assert_eq!(answer["decision"], "declined", "{answer}");
+        let (_, answer) = agent.call_answered("plan_approve", act, decide("approve", ""));
+        assert_eq!(answer["success"], true, "{answer}");
+        agent.call("plan_write", chapter);
+        let log = call_hidden(agent, "work_log", json!({ "limit": 20 }));
+        let by_person = |verb: &str| {
+            let operations = log["operations"].as_array().expect("operations");
+            operations
+                .iter()
+                .any(|one| one["verb"] == verb && one["by"] == "human:mara")
+        };
+        for verb in ["request-changes", "decline", "approve"] {
+            assert!(by_person(verb), "{verb}: {log}");
+        }
+    });
+}
+
 #[test]
 fn a_ticket_goes_through_its_phases_with_proof() {
     play(|agent, _| {
@@ -167,6 +244,85 @@ fn a_ticket_goes_through_its_phases_with_proof() {
         assert_eq!(evidence["proved"], true, "{evidence}");
         let position = agent.call("work_where", json!({}));
         assert!(position["focus"]["line"].is_string(), "{position}");
+    });
+}
+
+/// Proves a scenario test first: its test fails, then passes. Returns what is told of its completion.
+fn prove_scenario(agent: &mut Client, scenario: &str) -> Value {
+    agent.call(
+        "ticket_focus",
+        json!({ "action": "enter", "node": scenario }),
+    );
+    let name = scenario.rsplit('/').next().expect("a name");
+    let run = format!(
+        "test -e {name} && echo 'test {name} ... ok' || {{ touch {name}; echo 'test {name} ... FAILED'; }}"
+    );
+    let proof = json!({
+        "action": "add", "node": scenario, "command": ["sh", "-c", run], "test": name,
+    });
+    call_hidden(agent, "plan_prove", proof);
+    let finish = json!({ "tool": "ticket_scenario_done", "arguments": { "scenario": scenario } });
+    for standing in ["failed", "fresh"] {
+        let refused = agent.refused("call_tool", finish.clone());
+        let ran = agent.take_step(find_step(&refused["error"]["next_steps"], "plan_prove"));
+        assert_eq!(ran["proofs"][0]["standing"], standing, "{ran}");
+    }
+    agent.call("call_tool", finish)
+}
+
+/// A feature from its title to done, test first, in the order of its phases: the scenarios are written
+/// through MCP as well.
+#[test]
+fn a_feature_is_described_built_test_first_and_finished() {
+    play(|agent, other| {
+        let made = agent.call("ticket_new", json!({ "title": "Add limits" }));
+        let id = made["id"].as_str().expect("an id").to_owned();
+        assert_eq!(made["work_level"], "feature", "{made}");
+        agent.call("ticket_focus", json!({ "action": "enter", "node": id }));
+        // The phases of a feature come in their order.
+        let implement = json!({ "ticket": id, "phase": "implement" });
+        let refused = agent.refused("ticket_phase", implement.clone());
+        let described = agent.take_step(find_step(&refused["error"]["next_steps"], "ticket_phase"));
+        assert_eq!(described["phase"], "define-behavior", "{described}");
+        assert!(
+            !described["guide"].to_string().contains("`tl "),
+            "{described}"
+        );
+        for (name, text) in [
+            (
+                "lines-are-counted",
+                "Scenario: Lines are counted\n  Given 399 lines\n  When two are added\n  Then the next edit is refused\n",
+            ),
+            (
+                "a-commit-clears",
+                "Scenario: A commit clears\n  Given 401 lines\n  When they are committed\n  Then edits pass\n",
+            ),
+        ] {
+            let write = json!({ "node": format!("{id}/{name}"), "text": text });
+            assert_eq!(agent.call("plan_write", write)["created"], true);
+        }
+        for phase in ["scenario-gate", "decomposition"] {
+            agent.call("ticket_phase", json!({ "ticket": id, "phase": phase }));
+        }
+        agent.call("ticket_phase", implement);
+        let list = call_hidden(agent, "ticket_scenarios", json!({}));
+        assert_eq!((&list["completed"], &list["total"]), (&json!(0), &json!(2)));
+
+        let done = json!({ "ticket": id, "phase": "done" });
+        for left in ["lines-are-counted", "a-commit-clears"] {
+            let refused = agent.refused("ticket_phase", done.clone());
+            let path = format!("{id}/{left}");
+            assert!(
+                refused["error"]["message"].to_string().contains(&path),
+                "{refused}"
+            );
+            let told = prove_scenario(agent, &path);
+            assert_eq!(told["ticket"], json!(id), "{told}");
+        }
+        let finished = agent.call("ticket_phase", done);
+        assert_eq!(finished["progress"], "complete", "{finished}");
+        let next = other.call("work_next", json!({}));
+        assert!(!next["ready"].to_string().contains("Add limits"), "{next}");
     });
 }
 
@@ -247,6 +403,26 @@ fn two_agents_work_on_one_wave_and_never_on_one_milestone() {
 }
 
 #[test]
+fn two_agents_claim_different_tickets_and_give_back_only_their_own() {
+    play(|agent, other| {
+        for title in ["One", "Two"] {
+            agent.call("ticket_new", json!({ "title": title }));
+        }
+        let claim = json!({ "tool": "work_claim", "arguments": {} });
+        let first = agent.call("call_tool", claim.clone());
+        let second = other.call("call_tool", claim);
+        assert_ne!(first["node"], second["node"], "{first} {second}");
+        let mut release = json!({ "node": first["node"], "session": second["session"] });
+        let wrong = json!({ "tool": "work_release", "arguments": release });
+        other.refused("call_tool", wrong);
+        release["session"] = first["session"].clone();
+        call_hidden(agent, "work_release", release);
+        let again = json!({ "node": first["node"], "session": second["session"] });
+        call_hidden(other, "work_claim", again);
+    });
+}
+
+#[test]
 fn notes_a_trail_and_a_tick() {
     play(|agent, other| {
         agent.call("trail_intent", json!({ "focus": "Build auth" }));
@@ -279,6 +455,26 @@ fn notes_a_trail_and_a_tick() {
         assert_eq!(
             failed["current"]["executed"][0]["tool"], "character.generate",
             "{failed}"
+        );
+
+        // The next tick begins where the failed one ended, and keeps what it did.
+        let asked = call_hidden(agent, "story_tick_begin", json!({}));
+        let generate = json!({
+            "tool": "location.generate",
+            "args": { "name": "The harbour", "description": "d" },
+        });
+        let plan = plan(json!([generate]));
+        let answer = json!({ "nonce": asked["nonce"], "plan": plan });
+        let done = call_hidden(agent, "story_tick_submit", answer.clone());
+        assert_eq!(done["status"], "done", "{done}");
+        let memory = call_hidden(other, "story_memory", json!({})).to_string();
+        for name in ["Mara", "The harbour"] {
+            assert!(memory.contains(name), "{name}: {memory}");
+        }
+        let late = json!({ "tool": "story_tick_submit", "arguments": answer });
+        assert_eq!(
+            agent.refused("call_tool", late)["error"]["kind"],
+            "conflict"
         );
     });
 }

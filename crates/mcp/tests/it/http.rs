@@ -31,6 +31,7 @@ fn served_with(limits: Limits, token: Option<&str>) -> SocketAddr {
             limits,
             public: None,
             browsers: None,
+            oauth: None,
         };
         let surface = surface(false);
         serve(

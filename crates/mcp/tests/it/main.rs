@@ -2,7 +2,9 @@
 
 mod agent;
 mod http;
+mod oauth;
 mod pipe;
+mod planning;
 mod unusable;
 mod wire;
 #[path = "../surface/world.rs"]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp::protocol::{http_router, serve_pipe};
 use mcp::surface::Surface;
 use serde_json::{Value, json};
-use server::{Limits, Routes, ServerOptions, serve};
+use server::{Limits, OauthOptions, Routes, ServerOptions, serve};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::runtime::Runtime;
 
@@ -26,6 +26,11 @@ pub(crate) enum Era {
 
 /// Starts a server over HTTP that ends with the test, and returns where it is.
 pub(crate) fn serve_http(surface: &Surface) -> SocketAddr {
+    serve_accepting(surface, None)
+}
+
+/// Like [`serve_http`], for access tokens of an issuer.
+pub(crate) fn serve_accepting(surface: &Surface, oauth: Option<OauthOptions>) -> SocketAddr {
     let (ready, address) = channel();
     let surface = surface.clone();
     std::thread::spawn(move || {
@@ -37,6 +42,7 @@ pub(crate) fn serve_http(surface: &Surface) -> SocketAddr {
             limits: Limits::default(),
             public: None,
             browsers: None,
+            oauth,
         };
         serve(
             surface.workspace().clone(),
@@ -68,6 +74,8 @@ enum Transport {
 /// A client with nothing but the protocol.
 pub(crate) struct Client {
     era: Era,
+    /// What the client can do for the server.
+    capabilities: Value,
     transport: Transport,
     last: u64,
     /// Notifications that came between the answers.
@@ -77,6 +85,15 @@ pub(crate) struct Client {
 impl Client {
     /// Connects over a pair of streams.
     pub(crate) fn over_pipe(surface: &Surface, era: Era) -> Self {
+        Self::begin(era, json!({}), Self::open_pipe(surface))
+    }
+
+    /// Like [`Client::over_pipe`], with a person who answers questions.
+    pub(crate) fn with_person_over_pipe(surface: &Surface, era: Era) -> Self {
+        Self::begin(era, can_ask(), Self::open_pipe(surface))
+    }
+
+    fn open_pipe(surface: &Surface) -> Transport {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -87,32 +104,35 @@ impl Client {
         runtime.spawn(serve_pipe(surface.clone(), read, write));
         let (read, write) = tokio::io::split(ours);
         let read = BufReader::new(read);
-        Self::begin(
-            era,
-            Transport::Pipe {
-                runtime,
-                write,
-                read,
-            },
-        )
+        Transport::Pipe {
+            runtime,
+            write,
+            read,
+        }
     }
 
     /// Connects over HTTP.
     pub(crate) fn over_http(address: SocketAddr, path: &'static str, era: Era) -> Self {
-        let session = None;
-        Self::begin(
-            era,
-            Transport::Http {
-                address,
-                path,
-                session,
-            },
-        )
+        Self::begin(era, json!({}), Self::open_http(address, path))
     }
 
-    fn begin(era: Era, transport: Transport) -> Self {
+    /// Like [`Client::over_http`], with a person who answers questions.
+    pub(crate) fn with_person_over_http(address: SocketAddr, era: Era) -> Self {
+        Self::begin(era, can_ask(), Self::open_http(address, "/mcp"))
+    }
+
+    fn open_http(address: SocketAddr, path: &'static str) -> Transport {
+        Transport::Http {
+            address,
+            path,
+            session: None,
+        }
+    }
+
+    fn begin(era: Era, capabilities: Value, transport: Transport) -> Self {
         let mut client = Self {
             era,
+            capabilities,
             transport,
             last: 0,
             told: Vec::new(),
@@ -120,7 +140,7 @@ impl Client {
         if era == Era::Older {
             let hello = json!({
                 "protocolVersion": "2025-11-25",
-                "capabilities": {},
+                "capabilities": client.capabilities,
                 "clientInfo": { "name": "script", "version": "1" },
             });
             client.request("initialize", hello);
@@ -135,7 +155,7 @@ impl Client {
         if self.era == Era::Newest {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
                 "io.modelcontextprotocol/clientInfo": { "name": "script", "version": "1" },
             });
         }
@@ -188,24 +208,8 @@ impl Client {
                 path,
                 session,
             } => {
-                let version = match self.era {
-                    Era::Older => "2025-11-25",
-                    Era::Newest => "2026-07-28",
-                };
-                let mut head = format!(
-                    "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
-                     content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
-                     mcp-protocol-version: {version}\r\n"
-                );
-                if self.era == Era::Newest {
-                    head.push_str(&format!("mcp-method: {method}\r\n"));
-                    if let Some(name) = name {
-                        head.push_str(&format!("mcp-name: {name}\r\n"));
-                    }
-                }
-                if let Some(session) = session {
-                    head.push_str(&format!("mcp-session-id: {session}\r\n"));
-                }
+                let head =
+                    request_head(self.era, (*address, path), session.as_deref(), method, name);
                 let (answer_head, body) = post(*address, &head, &message.to_string());
                 let id = answer_head
                     .lines()
@@ -244,6 +248,109 @@ impl Client {
         result["structuredContent"].clone()
     }
 
+    /// Calls a tool that asks the person, who answers with this; returns the question and the result.
+    #[track_caller]
+    pub(crate) fn call_answered(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        answer: Value,
+    ) -> (String, Value) {
+        let (question, result) = match self.era {
+            Era::Newest => self.answer_by_second_call(tool, arguments, answer),
+            Era::Older => self.answer_request(tool, arguments, answer),
+        };
+        let question = question["params"]["message"].as_str();
+        (
+            question.expect("a question").to_owned(),
+            result["structuredContent"].clone(),
+        )
+    }
+
+    /// The newest era: the call returns the question, and is made again with the answer.
+    fn answer_by_second_call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        answer: Value,
+    ) -> (Value, Value) {
+        let asked = self.call_whole(tool, arguments.clone());
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        let again = json!({
+            "name": tool, "arguments": arguments, "requestState": asked["requestState"],
+            "inputResponses": { "approval": answer },
+        });
+        let result = self.request("tools/call", again)["result"].clone();
+        (asked["inputRequests"]["approval"].clone(), result)
+    }
+
+    /// The older era: the server sends a request of its own while the call waits.
+    fn answer_request(&mut self, tool: &str, arguments: Value, answer: Value) -> (Value, Value) {
+        self.last += 1;
+        let id = self.last;
+        let params = json!({ "name": tool, "arguments": arguments });
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        let reply =
+            |asked: &Value| json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer });
+        match &mut self.transport {
+            Transport::Pipe {
+                runtime,
+                write,
+                read,
+            } => runtime.block_on(async {
+                let text = format!("{call}\n");
+                write.write_all(text.as_bytes()).await.expect("a reader");
+                let mut question = Value::Null;
+                loop {
+                    let mut line = String::new();
+                    let line_read = tokio::time::timeout(PATIENCE, read.read_line(&mut line));
+                    line_read.await.expect("in time").expect("a line");
+                    let heard: Value = serde_json::from_str(&line).expect("JSON");
+                    if heard["method"] == "elicitation/create" {
+                        let text = format!("{}\n", reply(&heard));
+                        write.write_all(text.as_bytes()).await.expect("a reader");
+                        question = heard;
+                    } else if heard["id"] == id {
+                        return (question, heard["result"].clone());
+                    }
+                }
+            }),
+            Transport::Http {
+                address,
+                path,
+                session,
+            } => {
+                let (address, session) = (*address, session.as_deref());
+                let head =
+                    |method| request_head(Era::Older, (address, path), session, method, None);
+                let body = call.to_string();
+                let mut stream = TcpStream::connect(address).expect("a connection");
+                stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+                let length = body.len();
+                let request = format!(
+                    "{}content-length: {length}\r\n\r\n{body}",
+                    head("tools/call")
+                );
+                stream.write_all(request.as_bytes()).expect("a reader");
+                let mut question = Value::Null;
+                for line in std::io::BufRead::lines(std::io::BufReader::new(stream)) {
+                    let line = line.expect("a line");
+                    let data = line.strip_prefix("data: ").unwrap_or(&line);
+                    let Ok(heard) = serde_json::from_str::<Value>(data) else {
+                        continue;
+                    };
+                    if heard["method"] == "elicitation/create" {
+                        post(address, &head(""), &reply(&heard).to_string());
+                        question = heard;
+                    } else if heard["id"] == id {
+                        return (question, heard["result"].clone());
+                    }
+                }
+                panic!("the stream ended without an answer")
+            }
+        }
+    }
+
     /// Takes a next step exactly as it was given.
     #[track_caller]
     pub(crate) fn take_step(&mut self, step: &Value) -> Value {
@@ -260,8 +367,42 @@ impl Client {
     }
 }
 
+/// The capability to show a form to a person.
+fn can_ask() -> Value {
+    json!({ "elicitation": { "form": {} } })
+}
+
+/// Returns the head of a request, but for the length of its body.
+fn request_head(
+    era: Era,
+    (address, path): (SocketAddr, &str),
+    session: Option<&str>,
+    method: &str,
+    name: Option<&str>,
+) -> String {
+    let version = match era {
+        Era::Older => "2025-11-25",
+        Era::Newest => "2026-07-28",
+    };
+    let mut head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: {version}\r\n"
+    );
+    if era == Era::Newest {
+        head.push_str(&format!("mcp-method: {method}\r\n"));
+        if let Some(name) = name {
+            head.push_str(&format!("mcp-name: {name}\r\n"));
+        }
+    }
+    if let Some(session) = session {
+        head.push_str(&format!("mcp-session-id: {session}\r\n"));
+    }
+    head
+}
+
 /// Sends a request on a connection of its own, and returns head and body of the answer.
-fn post(address: SocketAddr, head: &str, body: &str) -> (String, String) {
+pub(crate) fn post(address: SocketAddr, head: &str, body: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
     let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());

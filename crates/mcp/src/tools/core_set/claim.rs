@@ -14,6 +14,10 @@ pub(crate) struct Arguments {
     /// alias or path; without it the first ready one that nobody holds
     #[serde(default)]
     node: Option<String>,
+    // Read by the transport: where a connection does not tell agents apart, the name does.
+    /// the one that an earlier claim returned
+    #[serde(default, rename = "session")]
+    _session: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -30,7 +34,10 @@ pub(crate) struct Claimed {
     next_steps: Vec<String>,
 }
 
-pub(super) fn run(ctx: &Context<'_>, Arguments { node }: Arguments) -> Result<Claimed, Failure> {
+pub(super) fn run(
+    ctx: &Context<'_>,
+    Arguments { node, .. }: Arguments,
+) -> Result<Claimed, Failure> {
     let Some(node) = node else {
         let TakenWork { item, claim } = take_next_work(ctx)?;
         return Ok(Claimed {

@@ -33,7 +33,7 @@ pub(super) fn list_tools() -> Vec<Tool> {
         Hints::READS
             .define_tool(
                 "work_next",
-                "Use to choose work: what is approved, unfinished and waits for nothing, with the call that goes on.",
+                "Use to choose work: everything that can be done now, most important first, with the reason and the call that goes on.",
                 next::run,
             )
             .seed("next", SeedArguments::Same)
@@ -53,8 +53,8 @@ pub(super) fn list_tools() -> Vec<Tool> {
             )
             .seed("search", SeedArguments::Same)
             .listed(),
-        // Claiming again extends the lease, so the tool is idempotent for its caller.
-        Hints::CHANGES
+        // Without a node, and in a new session, a second call claims another one.
+        Hints::GOES_ON
             .define_tool(
                 "work_claim",
                 "Use before work that others might take too: the node and all below it is yours for a while; claiming again makes it longer. Without a node you get the next ready one.",
@@ -99,6 +99,16 @@ pub(super) fn list_tools() -> Vec<Tool> {
             "work_decisions",
             "Use to see which decisions are in force, and whose.",
             decisions::run,
+        ),
+        Hints::CHANGES.define_tool(
+            "work_decisions_restore",
+            "Use when files of decisions were lost, such as by `git clean`: writes those made here again.",
+            decisions::restore,
+        ),
+        Hints::DESTROYS.define_tool(
+            "work_decisions_prune",
+            "Use to remove files of decisions that newer ones replace, unless another branch needs them.",
+            decisions::prune,
         ),
         Hints::CHANGES.define_tool(
             "work_submit",

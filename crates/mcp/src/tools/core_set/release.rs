@@ -15,11 +15,15 @@ pub(crate) struct Arguments {
     /// only the claim with this token
     #[serde(default)]
     token: Option<u64>,
+    // Read by the transport: where a connection does not tell agents apart, the name does.
+    /// the one that the claim returned
+    #[serde(default, rename = "session")]
+    _session: Option<String>,
 }
 
 pub(super) fn run(
     ctx: &Context<'_>,
-    Arguments { node, token }: Arguments,
+    Arguments { node, token, .. }: Arguments,
 ) -> Result<ClaimView, Failure> {
     // With the fencing token a session cannot release a claim that was taken over meanwhile.
     release_node(

@@ -1,6 +1,6 @@
 //! The tool `work_undo`.
 
-use application::undo::{UndoTarget, undo_operations};
+use application::undo::{UndoTarget, preview_undo, undo_operations};
 use application::{Context, Failure};
 use domain::ids::OperationId;
 use schemars::JsonSchema;
@@ -17,6 +17,9 @@ pub(crate) struct Arguments {
     /// everything after this one
     #[serde(default)]
     back_to: Option<u64>,
+    /// only tell what would change
+    #[serde(default)]
+    dry_run: bool,
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, Failure> {
@@ -30,5 +33,8 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, 
             ));
         }
     };
-    AnyObject::new(&undo_operations(ctx, target)?)
+    AnyObject::new(&match arguments.dry_run {
+        true => preview_undo(ctx, target)?,
+        false => undo_operations(ctx, target)?,
+    })
 }

@@ -18,6 +18,10 @@ pub(crate) struct Arguments {
     subject: Option<String>,
     #[serde(default)]
     workflow: Option<String>,
+    // Read by the transport, as in `flow_move`.
+    /// the one that took the milestone
+    #[serde(default, rename = "session")]
+    _session: Option<String>,
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, Failure> {

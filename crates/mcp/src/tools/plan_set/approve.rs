@@ -28,8 +28,9 @@ pub(crate) const APPROVE_TOOL: &str = "plan_approve";
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
     /// alias or path, or several
+    #[serde(default)]
     node: String,
-    /// all that waits in its subtree
+    /// all that waits in its subtree, or anywhere
     #[serde(default)]
     below: bool,
     #[serde(default)]
@@ -321,6 +322,7 @@ pub(crate) fn answer_shown(
         AnswerOutcome::Rejected(_) => Unchanged {
             message: format!("`{path}` was not approved: the person rejects it"),
             decision: Some("rejected"),
+            // The recorded words, in which secrets are masked.
             comment: show_node(ctx, std::slice::from_ref(path))?.invalidation_reason,
             next_steps: vec!["do not build on it; ask the person how to go on".to_owned()],
             ..Unchanged::default()
@@ -335,10 +337,7 @@ pub(crate) fn answer_shown(
                 }
             },
             decision: Some(declined.how.as_str()),
-            next_steps: vec![
-                ask_person_next_step(path),
-                format!("then: wait {{\"node\": \"{path}\"}}"),
-            ],
+            next_steps: vec![ask_person_next_step(path), format!("tl wait {path}")],
             ..Unchanged::default()
         },
     };
@@ -358,6 +357,7 @@ fn answer_batch(ctx: &Context<'_>, question: &Question, answer: &Answer) -> Resu
             next_steps: vec!["change the texts accordingly, then ask again".to_owned()],
             ..Unchanged::default()
         },
+        // Not reached: a batch offers no rejection, and the use case refuses one.
         Answer::Reject { .. } => Unchanged {
             message: format!("{plans} were not approved"),
             decision: Some("rejected"),

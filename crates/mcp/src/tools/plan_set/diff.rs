@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<DiffView, Failure> {
     let mut node = node_words(&arguments.node);
     // The reference grammar of the command line: node words, then a version; without one, the
-    // approved text.
+    // version before.
     node.extend(arguments.version);
     diff_version(ctx, &node)
 }

@@ -33,6 +33,11 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, 
     };
     let shown = shown(arguments.version_hash.as_deref())?;
     let kept = match arguments.all_below {
+        true if shown.is_some() => {
+            return Err(Failure::invalid(
+                "`version_hash` is the version of one plan, and these are several",
+            ));
+        }
         true => keep_all(ctx, &node, force, None),
         false => keep_one(ctx, &KeepRequest { node, force, shown }),
     };

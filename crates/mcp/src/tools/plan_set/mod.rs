@@ -11,6 +11,7 @@ mod move_plan;
 mod outline;
 mod progress;
 mod prompt;
+mod propose;
 mod prove;
 mod read;
 mod reject;
@@ -28,10 +29,9 @@ use application::create_backup::create_backup;
 use application::evidence::show_evidence;
 use application::explain::explain_status;
 use application::list_versions::list_versions;
-use application::propose_evidence::propose_evidence;
 use application::show_node::show_node;
 
-use crate::tools::arguments::{AnyObject, NodeOnly};
+use crate::tools::arguments::NodeOnly;
 use crate::tools::{Hints, SeedArguments, Tool};
 
 /// The tools of this set, in listing order.
@@ -56,17 +56,17 @@ fn list_working_tools() -> Vec<Tool> {
         Hints::DESTROYS
             .define_tool(
                 "plan_write",
-                "Use to write a plan, whole or one section. A gate refuses it while its parent is not approved. An existing text needs the version_hash you read.",
+                "Use to write a plan, ticket or scenario, whole or one section. Gates apply as to an edit of its file. An existing text needs the version_hash you read.",
                 write::run,
             )
-            .listed(),
+            .listed_for_texts(),
         Hints::READS
             .define_tool(
                 "plan_prompt",
                 "Use before you write a new plan: how to write it, with its parent's text. Without `node`: what can be planned.",
                 prompt::run,
             )
-            .listed(),
+            .listed_for_texts(),
         Hints::CHANGES
             .define_tool(
                 "plan_approve",
@@ -74,7 +74,7 @@ fn list_working_tools() -> Vec<Tool> {
                 approve::run,
             )
             .seed("approve_entity", SeedArguments::Entity)
-            .listed(),
+            .listed_for_texts(),
         Hints::READS
             .define_tool(
                 "plan_wait",
@@ -128,7 +128,7 @@ fn list_working_tools() -> Vec<Tool> {
         Hints::READS.define_tool(
             "plan_evidence_propose",
             "Use to get the command of the project's test runner that would prove a node.",
-            |ctx, node: NodeOnly| AnyObject::new(&propose_evidence(ctx, &node.words())?),
+            propose::run,
         ),
         // It can start programs, so clients should ask each time.
         Hints::RUNS.define_tool(
@@ -249,7 +249,7 @@ fn list_version_tools() -> Vec<Tool> {
         Hints::READS
             .define_tool(
                 "plan_diff",
-                "Use to see what changed in a plan since a version, or since its approval.",
+                "Use to see what changed in a plan since a version: the one before, unless you name another.",
                 diff::run,
             )
             .seed("get_backup_diff", SeedArguments::Entity),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// alias or path of the plan to write: act-1/chapter-02
+    /// alias or path of the plan to write: {example}
     #[serde(default)]
     node: Option<String>,
     #[serde(default)]

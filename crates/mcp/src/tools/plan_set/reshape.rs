@@ -10,8 +10,9 @@ use crate::tools::arguments::AnyObject;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
+    /// close-gaps numbers its children without gaps; without a node, the plans at the top
     action: Action,
-    /// The plan; insert: the place of the new one; add: not used
+    /// the plan; insert: the place of the new one; add: not used
     #[serde(default)]
     node: Option<String>,
     /// add: the level of the new plan
@@ -41,7 +42,7 @@ pub(crate) struct Arguments {
     /// merge: the plan that stays
     #[serde(default)]
     into: Option<String>,
-    /// Only list the files and statuses that would change
+    /// only list the files and statuses that would change
     #[serde(default)]
     dry_run: bool,
 }
@@ -54,7 +55,7 @@ enum Action {
     Move,
     Rename,
     Renumber,
-    /// Number the children without gaps
+    // A doc comment here would take the word out of the list of the schema.
     CloseGaps,
     Split,
     Merge,
@@ -69,6 +70,8 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, 
 
 impl Arguments {
     fn into_change(self) -> Result<ShapeChange, Failure> {
+        // The arguments of all actions are one flat object, because clients reject unions. What an
+        // action needs is therefore checked here and not by the schema.
         let required = |value: Option<String>, name: &str| {
             value.ok_or_else(|| Failure::invalid(format!("`{name}` is missing for this action")))
         };
@@ -104,7 +107,7 @@ impl Arguments {
                 id: self.name,
             },
             Action::CloseGaps => ShapeChange::CloseGaps {
-                node: node(self.node)?,
+                node: self.node.map_or_else(Vec::new, words),
             },
             Action::Split => ShapeChange::Split {
                 node: node(self.node)?,

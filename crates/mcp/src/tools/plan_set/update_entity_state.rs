@@ -85,7 +85,10 @@ fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result
             "`{}` is version {found}, not {}: nothing was changed",
             now.path, asked.version_hash
         ))
-        .with_step("get_entity_state, look at what changed, then ask again with that version"));
+        .with_step(format!(
+            "tl show {}   # look at what changed, then ask again with that version",
+            now.path
+        )));
     }
     let shown = Some(ExpectedVersions {
         version,
@@ -122,8 +125,8 @@ fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result
                 "`{}` is {}: nobody sets `{}`, it follows from the files",
                 now.path, now.status, asked.status
             ))
-            .with_step("why, to see what it follows from")
-            .with_step("cascade_invalidate, to make what is below stale on purpose"));
+            .with_step(format!("tl why {}   # what it follows from", now.path))
+            .with_step("plan_invalidate makes what is below stale on purpose"));
         }
     })
 }

@@ -10,7 +10,7 @@ use crate::tools::arguments::shown;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    /// alias or path, also of a new plan: act-1/chapter-02
+    /// alias or path, also of a new plan: {example}
     node: String,
     text: String,
     /// replace only the text below this heading
