@@ -19,6 +19,7 @@ NOT_DELEGATED = "Throughline (hierarchy gate): cannot plan `chapter-01`: parent 
 NEWS = "Throughline: changed by others since your last step:"
 APPROVAL = "`act-1` was approved by ada on the dashboard"
 LAST_GOOD = "the last good settings stay in force"
+LINES = "450 uncommitted changed lines, the limit is 400"
 SUMMARY = "SUMMARY-OF-THE-WORK"
 
 # How the hosts ask for a summary of a conversation that became too long.
@@ -169,6 +170,20 @@ def check_guides(host, session, report):
         at(session, GUIDES["intake"], 2), at(session, GUIDES["define-behavior"], second)])
 
 
+def check_shell_lines(host, session, report):
+    """A shell command that writes more lines than may be uncommitted, in a session that never uses an edit tool."""
+    def create(session):
+        create_ticket(session, "intake")
+        session.commit("chore: begin")
+
+    # Where a host takes no context before a tool, the first command that plainly writes a file is blocked with it.
+    attempts = 1 if host.takes_context_before_tools else 2
+    generate = {"text": "I generate.", "tools": [host.shell("seq 450 > numbers.txt")]}
+    session.go(create, [generate] * attempts + [{"text": "All done."}])
+    report.check(host, session, "shell lines", "the model was told that the line limit is crossed",
+                 list_mistakes(session) + [at(session, LINES, 1 + attempts)])
+
+
 def check_subagent(host, session, report):
     """Planning below an unapproved act, handed to a subagent: refused before it starts."""
     call = host.subagent("/plan-chapter 1")
@@ -220,6 +235,7 @@ CHECKS = [
     ("compaction", check_compaction),
     ("tickets", check_ticket_briefing),
     ("guides", check_guides),
+    ("lines", check_shell_lines),
     ("subagent", check_subagent),
     ("dashboard", check_dashboard_decision),
     ("settings", check_broken_settings),

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+SCENE_WORDS = 60
 USUAL = ["http://127.0.0.1:8080/v1", "http://127.0.0.1:11434/v1"]
 TOOLS = {
     "memory.search", "character.generate", "location.generate", "relationship.create", "relationship.update",
@@ -94,11 +96,51 @@ def scene(story):
     done = story.run("--json", "write", "--next")
     outcome = json.loads(done.stdout)
     print(f"  scene: {outcome['status']}, {outcome['words']} words, {outcome['revisions']} revisions, {len(outcome['findings'])} findings")
+    text = story.root / "acts/act-1/chapters/chapter-01/content/scene-0101.md"
     if outcome["status"] == "complete":
-        expect((story.root / outcome["file"]).read_text(encoding="utf-8").strip(), "the scene is empty")
+        floors(text.read_text(encoding="utf-8"))
     else:
         expect(outcome["status"] in ("held", "failed") and done.returncode == 1, f"the scene is {outcome['status']}")
         expect(outcome["error"] or outcome["findings"], "nobody says why")
+        expect(not text.exists(), "a scene that is not accepted is in the book")
+        memory = json.loads(story.ok("--json", "story", "memory", "show"))
+        expect(memory["counts"]["scenes"] == 0, "a scene that is not accepted is in the memory")
+
+
+def floors(text):
+    """Asserts what every accepted scene has, whatever the model."""
+    words = re.findall(r"\w+", text)
+    expect(SCENE_WORDS * 2 // 5 <= len(words) <= SCENE_WORDS * 2, f"an accepted scene has {len(words)} words")
+    expect("elena" in text.lower(), "an accepted scene has nobody of its blueprint")
+    refusals = ("i'm sorry, but i can", "i cannot help with", "as an ai language model")
+    expect(not text.lower().replace("\u2019", "'").startswith(refusals), "a refusal was accepted")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    markup = [line for line in lines if line.startswith(("#", "|", "<", "`"))]
+    expect(len(markup) * 2 <= len(lines), "markup was accepted")
+    sentences = [" ".join(it.lower().split()) for it in re.split(r"[.!?…]+", text) if it.strip()]
+    most = max(sentences.count(it) for it in sentences)
+    expect(most == 1 or most * 2 <= len(sentences), "one sentence over and over was accepted")
+    expect(re.search(r"[.!?…—][\s\"'”’»*_)]*$", text), "a scene that breaks off was accepted")
+    expect(not re.search(r"\b(C|L|S|OL|F)\d+\b", text), "an id of the memory is in the prose")
+
+
+def variants(story):
+    """Two drafts: judged, none in the book, until one is chosen; the chosen one keeps the floors."""
+    text = story.root / "acts/act-1/chapters/chapter-01/content/scene-0102.md"
+    done = story.run("--json", "story", "write", "scene-0102", "--variants", "2")
+    outcome = json.loads(done.stdout)
+    print(f"  variants: {outcome['status']}, {[it['words'] for it in outcome.get('variants', [])]} words")
+    expect(not text.exists(), "a scene that nobody chose is in the book")
+    if outcome["step"] != "choose":
+        expect(outcome["status"] == "failed" and outcome["error"], f"the variants are {outcome['status']}")
+        return
+    expect(done.returncode == 0 and len(outcome["variants"]) == 2, "the drafts are not there")
+    chosen = json.loads(story.run("--json", "story", "generation", "choose", "scene-0102", "1").stdout)
+    print(f"  chosen: {chosen['status']}, {chosen['revisions']} revisions")
+    if chosen["status"] == "complete":
+        floors(text.read_text(encoding="utf-8"))
+    else:
+        expect(not text.exists(), "a scene that is not accepted is in the book")
 
 
 def main():
@@ -115,15 +157,18 @@ def main():
     with tempfile.TemporaryDirectory(prefix="throughline-llm-") as folder:
         story = Story(tl, folder, base_url, model)
         story.ok("story", "new", "book", directory=folder)
-        story.write(".throughline/config.toml", 'profiles = ["story"]\n\n[policy.generation]\nscene_words = 60\n')
+        story.write(".throughline/config.toml", 'profiles = ["story"]\n\n[policy.generation]\nscene_words = ' + f"{SCENE_WORDS}\n")
         story.write("acts/act-1/strategic-plan.md", "# Act 1: The map\n\n## Characters\n- Elena\n- Marcus\n\n## Locations\n- The Archive\n")
         story.write("acts/act-1/chapters/chapter-01/plan.md", "# Chapter 1: Dust\n\n## Characters\n- Elena\n")
         story.write("acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md", "# The drawer\n\nPOV: Elena\n\n## Characters\n- Elena\n\n## Beats\nElena opens the drawer. The map is gone.\n")
-        for node in ("act-1", "chapter-01", "scene-0101"):
+        story.write("acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint.md", "# The stairs\n\nPOV: Elena\n\n## Characters\n- Elena\n\n## Beats\nElena runs down the stairs. The door is locked.\n")
+        for node in ("act-1", "chapter-01", "scene-0101", "scene-0102"):
             story.ok("approve", node)
         print(story.ok("llm", "check").rstrip())
         ticks(story)
         scene(story)
+        variants(story)
+        story.run("--json", "story", "memory", "reread", "--all")
         stats = json.loads(story.ok("--json", "story", "stats"))
         expect(stats["spending"]["calls"] >= 3, f"only {stats['spending']['calls']} calls are in the ledger")
         story.ok("check")

@@ -48,6 +48,20 @@ const MARKETPLACE: &str = r#"{
 
 const README: &str = include_str!("../../assets/claude-code/README.md");
 
+/// Starts the program that the plugin fetched, where none is on `PATH`.
+const LAUNCHER: &str = include_str!("../../assets/claude-code/launch.sh");
+
+/// Claude Code replaces the variable by the folder of the installed plugin.
+const SERVERS: &str = r#"{
+  "mcpServers": {
+    "throughline": {
+      "command": "sh",
+      "args": ["${CLAUDE_PLUGIN_ROOT}/launch.sh", "mcp"]
+    }
+  }
+}
+"#;
+
 /// Returns the files of the plugin and of the marketplace that lists it, relative to the root of this
 /// repository.
 #[must_use]
@@ -64,11 +78,6 @@ pub fn plugin_files() -> Vec<(String, String)> {
         _ => unreachable!("BUG: our entries can be written into an empty file"),
     };
     let settings: String = files.first().map(install_into_nothing).unwrap_or_default();
-    let servers: String = files
-        .iter()
-        .find(|file| file.is_servers())
-        .map(install_into_nothing)
-        .unwrap_or_default();
     let listed: String = agent_commands()
         .iter()
         .map(|command| {
@@ -89,8 +98,15 @@ pub fn plugin_files() -> Vec<(String, String)> {
             format!("{PLUGIN_FOLDER}/.claude-plugin/plugin.json"),
             MANIFEST.to_owned(),
         ),
-        (format!("{PLUGIN_FOLDER}/hooks/hooks.json"), settings),
-        (format!("{PLUGIN_FOLDER}/.mcp.json"), servers),
+        (
+            format!("{PLUGIN_FOLDER}/hooks/hooks.json"),
+            add_launcher(&settings),
+        ),
+        (format!("{PLUGIN_FOLDER}/.mcp.json"), SERVERS.to_owned()),
+        (
+            format!("{PLUGIN_FOLDER}/launch.sh"),
+            LAUNCHER.replace("{{VERSION}}", env!("CARGO_PKG_VERSION")),
+        ),
         (
             format!("{PLUGIN_FOLDER}/README.md"),
             README.replace("{{COMMANDS}}", listed.trim_end()),
@@ -103,6 +119,29 @@ pub fn plugin_files() -> Vec<(String, String)> {
         )
     }));
     files
+}
+
+/// Lets the launcher answer where the program is not on `PATH`, in place of the guard's warning.
+fn add_launcher(hooks: &str) -> String {
+    let mut event = "";
+    let mut text = String::new();
+    for line in hooks.lines() {
+        let named = line.strip_prefix("    \"");
+        if let Some(name) = named.and_then(|rest| rest.strip_suffix("\": [")) {
+            event = name;
+        }
+        let guard = line
+            .split_once("|| { ")
+            .and_then(|(start, rest)| Some((start, rest.rsplit_once("exit 0; };")?.1)));
+        match guard {
+            Some((start, end)) => text.push_str(&format!(
+                r#"{start}|| {{ sh \"${{CLAUDE_PLUGIN_ROOT}}/launch.sh\" hook claude-code {event}; exit 0; }};{end}"#
+            )),
+            None => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// Whether settings enable our plugin.

@@ -4,6 +4,7 @@
 //! typed command expands to, and this line identifies the command.
 
 use domain::host_event::Host;
+use domain::profile::Profile;
 
 use crate::host_spec;
 
@@ -16,11 +17,14 @@ macro_rules! sources {
     };
 }
 
-const COMMAND_SOURCES: [(&str, &str); 15] = sources![
+const COMMAND_SOURCES: [(&str, &str); 18] = sources![
     "plan-story",
     "plan-act",
     "plan-chapter",
     "plan-scene",
+    "ticket",
+    "where",
+    "next",
     "approve-plan",
     "revalidate-scene",
     "revalidate-all",
@@ -42,6 +46,37 @@ pub struct AgentCommand {
     /// Hint about the arguments; empty if it takes none.
     pub hint: &'static str,
     body: &'static str,
+    need: CommandNeed,
+}
+
+/// What a project has to have for a command to make sense in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CommandNeed {
+    Nothing,
+    /// A profile with a level of this name.
+    Level(&'static str),
+    /// A profile with work phases: tickets.
+    Phases,
+}
+
+impl CommandNeed {
+    fn parse(text: &'static str) -> Self {
+        match text.split_once(' ') {
+            Some(("level", name)) => Self::Level(name),
+            _ if text == "phases" => Self::Phases,
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Whether one of the profiles has it. Without profiles nothing is known, and every command fits.
+    pub(super) fn is_met(self, profiles: &[Profile]) -> bool {
+        let is_met_by = |profile: &Profile| match self {
+            Self::Nothing => true,
+            Self::Level(name) => profile.find_level(name).is_some(),
+            Self::Phases => !profile.work_phases.is_empty(),
+        };
+        profiles.is_empty() || profiles.iter().any(is_met_by)
+    }
 }
 
 /// Returns every command.
@@ -73,6 +108,7 @@ fn parse_command(name: &'static str, source: &'static str) -> AgentCommand {
         description: field("description"),
         hint: field("argument-hint"),
         body: body.trim(),
+        need: CommandNeed::parse(field("needs")),
     }
 }
 
@@ -120,6 +156,10 @@ impl AgentCommand {
         (files.frame)(self, &text)
     }
 
+    pub(super) fn need(&self) -> CommandNeed {
+        self.need
+    }
+
     /// Returns the marker that identifies a file with this command as ours.
     pub(super) fn file_mark(&self) -> String {
         format!("Throughline command: /{}", self.name)
@@ -152,7 +192,29 @@ impl AgentCommand {
 
 #[cfg(test)]
 mod tests {
+    use domain::profile::built_in_profile;
+
     use super::*;
+
+    #[test]
+    fn commands_of_another_kind_of_project_are_left_out() {
+        let names = |profiles: &[&str]| -> Vec<&str> {
+            let profiles: Vec<Profile> = profiles
+                .iter()
+                .map(|name| built_in_profile(name).expect("built in"))
+                .collect();
+            let commands = agent_commands().into_iter();
+            commands
+                .filter(|command| command.need().is_met(&profiles))
+                .map(|command| command.name)
+                .collect()
+        };
+        let (story, tickets) = (names(&["story"]), names(&["tickets", "trail"]));
+        assert!(story.contains(&"plan-act") && !story.contains(&"ticket"));
+        assert!(tickets.contains(&"ticket") && !tickets.contains(&"plan-act"));
+        assert!(story.contains(&"approve-plan") && tickets.contains(&"approve-plan"));
+        assert_eq!(names(&["story", "tickets"]).len(), agent_commands().len());
+    }
 
     #[test]
     fn every_command_is_whole_and_fits_every_host() {
@@ -162,6 +224,7 @@ mod tests {
                 description,
                 hint,
                 body,
+                ..
             } = command;
             assert!(!description.is_empty() && !body.is_empty(), "{name}");
             // These are written into YAML and TOML without escaping.

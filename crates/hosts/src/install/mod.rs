@@ -11,9 +11,11 @@ pub(crate) mod mcp_servers;
 pub(crate) mod ordered_json;
 pub(crate) mod settings;
 
+use agent_commands::CommandNeed;
 pub use agent_commands::{AgentCommand, agent_commands};
 pub use command_line::is_program_name;
 use domain::host_event::Host;
+use domain::profile::Profile;
 use hooks::{HookFormat, SettingsHooks};
 
 pub use crate::claude_code::plugin_files;
@@ -36,6 +38,7 @@ pub struct HostFile {
     /// Relative to the project.
     pub path: String,
     make: FileSource,
+    need: CommandNeed,
 }
 
 enum FileSource {
@@ -101,6 +104,7 @@ pub fn host_files(host: Host, setup: &HookSetup) -> Vec<HostFile> {
         host,
         path: path.to_owned(),
         make,
+        need: CommandNeed::Nothing,
     };
     let hooks = match &spec.hooks {
         HookFormat::Settings(hooks) => FileSource::Settings(hooks),
@@ -116,7 +120,10 @@ pub fn host_files(host: Host, setup: &HookSetup) -> Vec<HostFile> {
     all.extend(agent_commands().into_iter().map(|command| {
         let text = command.render(host);
         let mark = command.file_mark();
-        file(&command.path(host), FileSource::Whole { text, mark })
+        HostFile {
+            need: command.need(),
+            ..file(&command.path(host), FileSource::Whole { text, mark })
+        }
     }));
     all
 }
@@ -137,6 +144,13 @@ pub fn is_our_command(host: Host, line: &str) -> bool {
 }
 
 impl HostFile {
+    /// Whether the file makes sense in a project with these profiles: an agent that works on tickets
+    /// needs no command for acts. Without profiles, every file does.
+    #[must_use]
+    pub fn is_wanted(&self, profiles: &[Profile]) -> bool {
+        self.need.is_met(profiles)
+    }
+
     /// Whether the file is the host's list of MCP servers.
     #[must_use]
     pub fn is_servers(&self) -> bool {
