@@ -112,7 +112,8 @@ impl ObjectionKind {
     }
 }
 
-/// An objection to exactly this text; it ends when the text changes.
+/// An objection to exactly this text: it does not count for any other, and counts again when the text
+/// comes back. It ends with an approval that answers it, or with the next objection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condemnation {
     /// The text objected to; `None` when the file was not readable.
@@ -125,6 +126,13 @@ pub struct Condemnation {
 }
 
 impl Condemnation {
+    /// Whether the approval of a text ends it. A rejected text stays rejected when another one is
+    /// approved; a request is answered by the next approved text.
+    #[must_use]
+    pub fn is_ended_by_approval_of(&self, text: CanonicalHash) -> bool {
+        self.kind != ObjectionKind::Rejected || self.canonical.is_none_or(|own| own == text)
+    }
+
     /// Returns the part of the objection the status depends on.
     #[must_use]
     pub fn objection_inputs(&self) -> ObjectionInputs {

@@ -129,6 +129,7 @@ fn collect_lines<'q>(
     }
     if let Some((parent, hunks)) = parts.parent_changes {
         lines.push(String::new());
+        // Plans below one parent would repeat its change until the question does not fit.
         if shown.contains(&(parent, hunks)) {
             lines.push(format!("Changed in its parent `{parent}`: as shown above."));
         } else {

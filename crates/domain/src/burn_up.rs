@@ -65,6 +65,7 @@ pub fn compute_burn_up(
         .iter()
         .rev()
         .map(|day| {
+            // Before the day's changes are taken off: the totals are those at its end.
             let end_of_day = totals;
             totals = totals.minus(changes.get(day).copied().unwrap_or_default());
             DayTotals {

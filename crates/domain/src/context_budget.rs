@@ -4,8 +4,14 @@
 //! One builder for planner, writer and judge. It knows nothing of stories; a section is lines or a text.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::text::clean_line;
+
+/// Maximum number of ids in an enumeration of a schema; providers limit its size.
+const MAX_LISTED_IDS: usize = 400;
+/// Number of ids that an enumeration lists however small the budget is.
+const MIN_LISTED_IDS: usize = 10;
 
 /// Size of one section of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -68,6 +74,23 @@ impl ContextBudget {
         let tokens = estimate_tokens(text);
         self.left = self.left.saturating_sub(tokens);
         self.add_section(name, tokens, 0);
+    }
+
+    /// Builds the schema of an answer and counts it: it is sent with the prompt, in every dialect. `build` gets
+    /// the number of ids that its enumerations may list; there are fewer where it would take more than half
+    /// of the budget.
+    pub(crate) fn take_schema(&mut self, build: impl Fn(usize) -> Value) -> Value {
+        let mut ids = MAX_LISTED_IDS;
+        loop {
+            let schema = build(ids);
+            let tokens = estimate_tokens(&schema.to_string());
+            if tokens <= self.left / 2 || ids <= MIN_LISTED_IDS {
+                self.left = self.left.saturating_sub(tokens);
+                self.add_section("schema of the answer", tokens, 0);
+                return schema;
+            }
+            ids /= 2;
+        }
     }
 
     /// Renders as many lines as fit into a percentage of what is left.
@@ -193,6 +216,25 @@ mod tests {
                 left_out: 2
             }]
         );
+    }
+
+    #[test]
+    fn a_schema_lists_fewer_ids_where_the_budget_is_small() {
+        let build = |ids: usize| serde_json::json!({ "enum": vec!["OL123"; ids] });
+        let mut budget = ContextBudget::new(10_000);
+        let schema = budget.take_schema(build);
+        assert_eq!(
+            schema["enum"].as_array().map(Vec::len),
+            Some(MAX_LISTED_IDS)
+        );
+        let counted = estimate_tokens(&schema.to_string());
+        assert_eq!(budget.sections.first().map(|it| it.tokens), Some(counted));
+        let mut small = ContextBudget::new(1_000);
+        let schema = small.take_schema(build);
+        assert!(estimate_tokens(&schema.to_string()) <= 500, "{schema}");
+        let mut none = ContextBudget::new(0);
+        let schema = none.take_schema(build);
+        assert!(schema["enum"].as_array().is_some_and(|ids| !ids.is_empty()));
     }
 
     proptest! {

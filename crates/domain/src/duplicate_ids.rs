@@ -68,6 +68,7 @@ pub struct SharedIdFile<'a> {
 #[must_use]
 pub fn label_files(id: &str, files: &[SharedIdFile<'_>], missing: &HashSet<&str>) -> Vec<String> {
     let mut order: Vec<usize> = (0..files.len()).collect();
+    // By path alone (law 8): never by which file was noticed or recorded first.
     order.sort_by_key(|index| files[*index].path);
     let mut labels = vec![String::new(); files.len()];
     let mut used: HashSet<String> = HashSet::new();

@@ -49,6 +49,7 @@ impl LatinEndings {
 /// Returns the possible stems of a word in lower case, itself included.
 #[must_use]
 pub fn possible_stems(word: &str, latin: LatinEndings) -> Vec<String> {
+    // Most Russian texts print `е` for `ё`.
     let word = word.replace('ё', "е");
     let mut stems = vec![word.clone()];
     if word.chars().any(is_cyrillic) {
@@ -105,6 +106,7 @@ fn push_stems(word: &str, endings: &str, stems: &mut Vec<String>) {
         let Some(stem) = word.strip_suffix(ending) else {
             continue;
         };
+        // A long ending on a short word is more likely part of the stem.
         let min = MIN_STEM_CHARS + usize::from(ending.chars().count() > 2);
         if stem.chars().count() >= min {
             stems.push(stem.to_owned());
@@ -136,6 +138,7 @@ fn without_latin_s(word: &str) -> Option<String> {
         .strip_suffix("'s")
         .or_else(|| word.strip_suffix("s'"))
         .or_else(|| word.strip_suffix('\''))
+        // `Ross` and `glass` keep their double `s`.
         .or_else(|| word.strip_suffix('s').filter(|stem| !stem.ends_with('s')))?;
     (stem.chars().count() > MIN_STEM_CHARS).then(|| stem.to_owned())
 }

@@ -60,6 +60,7 @@ pub fn resolve_need<'t>(
     node: &Node,
     name: &str,
 ) -> Result<&'t Node, NeedsProblem> {
+    // The forms of the command line (`chapter 4`) are allowed in files, too.
     let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
     let unknown = || NeedsProblem::Unknown {
         node: tree.alias_path(node),

@@ -40,6 +40,7 @@ impl NextStep {
     /// Parses a step as messages contain it: `tl show act-1   # read it as it is now`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
+        // Two blanks: a single one before `#` may be part of an argument.
         let (command, comment) = match text.split_once("  #") {
             Some((command, comment)) => (command.trim_end(), Some(comment.trim().to_owned())),
             None => (text, None),

@@ -89,6 +89,7 @@ impl ReadyOrder {
         let due = node.due_day().unwrap_or_default();
         Self {
             priority: node.priority(),
+            // `false` sorts first: begun work comes before new work.
             is_untouched: node.progress != Progress::Active,
             has_no_date: due.is_empty(),
             due: due.to_owned(),

@@ -434,6 +434,7 @@ impl Node {
     /// Returns the objection to the current text, if there is one.
     #[must_use]
     pub fn objection_to_text(&self) -> Option<&Condemnation> {
+        // Bound to the text: once it changes, the objection is answered and no longer holds.
         let canonical = self.content.canonical_hash()?;
         self.condemnation
             .as_ref()

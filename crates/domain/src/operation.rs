@@ -204,6 +204,75 @@ fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
     list.deserialize_any(Counter)
 }
 
+/// Calls `visit` with each fact of an operation's JSON, one after the other.
+///
+/// An operation that added ten thousand plans is 30 MB of facts; a reader that only counts needs one of
+/// them at a time.
+///
+/// # Errors
+/// When the JSON is not that of an operation. Facts before the error were visited.
+pub fn visit_facts_of_json(
+    json: &str,
+    visit: &mut dyn FnMut(Fact),
+) -> Result<(), serde_json::Error> {
+    use serde::Deserializer as _;
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    deserializer.deserialize_map(OperationVisitor { visit })?;
+    deserializer.end()
+}
+
+struct OperationVisitor<'v> {
+    visit: &'v mut dyn FnMut(Fact),
+}
+
+impl<'d> serde::de::Visitor<'d> for OperationVisitor<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an operation")
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'d>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<std::borrow::Cow<'d, str>>()? {
+            if key == "facts" {
+                map.next_value_seed(FactsVisitor {
+                    visit: &mut *self.visit,
+                })?;
+            } else {
+                map.next_value::<serde::de::IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct FactsVisitor<'v> {
+    visit: &'v mut dyn FnMut(Fact),
+}
+
+impl<'d> serde::de::DeserializeSeed<'d> for FactsVisitor<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'d>>(self, list: D) -> Result<(), D::Error> {
+        list.deserialize_seq(self)
+    }
+}
+
+impl<'d> serde::de::Visitor<'d> for FactsVisitor<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of facts")
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'d>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(fact) = list.next_element()? {
+            (self.visit)(fact);
+        }
+        Ok(())
+    }
+}
+
 impl Operation {
     /// Returns the ids of the nodes it changed, sorted and without duplicates.
     #[must_use]

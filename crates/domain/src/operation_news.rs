@@ -182,6 +182,7 @@ fn plan_change(fact: &Fact) -> Option<(NodeId, PlanChange, Option<Principal>)> {
             after: Some(body),
             ..
         } if record.kind == DeclinedQuestion::KIND => {
+            // A body of another version is no reason to fail a hook: its summary is told instead.
             let declined: DeclinedQuestion = serde_json::from_value(body.clone()).ok()?;
             (declined.node, PlanChange::Declined, Some(declined.by))
         }
@@ -193,7 +194,9 @@ fn plan_change(fact: &Fact) -> Option<(NodeId, PlanChange, Option<Principal>)> {
             let said: Comment = serde_json::from_value(body.clone()).ok()?;
             (
                 said.node,
-                PlanChange::Commented { text: said.text },
+                PlanChange::Commented {
+                    text: said.text_with_quote(),
+                },
                 Some(said.by),
             )
         }
@@ -221,6 +224,7 @@ pub fn stale_nodes(operation: &Operation) -> impl Iterator<Item = NodeId> {
             _ => None,
         })
         .flatten()
+        // From one stale status to another is no news.
         .filter(move |group| is_stale(group.after.status) && !is_stale(group.before.status))
         .flat_map(|group| group.nodes.iter().copied())
 }
@@ -292,6 +296,8 @@ impl PlanNews {
             (PlanChange::Condemned { .. } | PlanChange::ApprovalWithdrawn, _) => {
                 Some("do not build on it")
             }
+            // Before the comparison of texts: what a person asked for is more useful than that the
+            // text is old.
             (PlanChange::ChangesRequested { .. }, _) => {
                 Some("change the text accordingly, then ask for approval again")
             }

@@ -69,6 +69,7 @@ fn first_paragraph(body: &str) -> Option<String> {
         })
         .find(|text| {
             let is_block = |mark: &str| text.trim_start().starts_with(mark);
+            // A list or table as synopsis would be one unreadable line.
             !["- ", "* ", "+ ", "|", ">", "```", "~~~", "#", "<!--", "---"]
                 .iter()
                 .any(|mark| is_block(mark))
@@ -92,6 +93,7 @@ impl OutlineEntry {
     /// Returns the text without its own title, with its headings below that of the entry.
     fn nested_text(&self, base: usize) -> Option<String> {
         let body = split_front_matter(self.text.as_deref()?).1.trim();
+        // The entry's own heading has the title already.
         let without_title = match body.split_once('\n') {
             Some((first, rest)) if first.starts_with("# ") => rest,
             None if body.starts_with("# ") => "",

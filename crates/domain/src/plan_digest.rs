@@ -27,6 +27,7 @@ pub fn digest_plan(text: &str, names: &[String], budget: usize) -> PlanDigest {
         };
     }
     let is_about = mentioned_sections(&sections, names);
+    // Headings are paid first: a reader has to see what was left out in order to ask for it.
     let headings: usize = sections
         .iter()
         .map(|section| render_heading(section).chars().count() + 1)

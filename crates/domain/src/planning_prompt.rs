@@ -65,8 +65,13 @@ pub fn compose_planning_prompt(prompt: &PlanningPrompt<'_>) -> String {
     if !prompt.level.purpose.is_empty() {
         push_line(&mut out, format_args!("Write {}.", prompt.level.purpose));
     }
-    if let Some(file) = prompt.file {
-        push_line(&mut out, format_args!("Save it to `{file}`."));
+    match (prompt.file, &prompt.level.items) {
+        (Some(file), Some(_)) => push_line(
+            &mut out,
+            format_args!("Write it into `{file}`: a line `Scenario: TITLE`, its steps below."),
+        ),
+        (Some(file), None) => push_line(&mut out, format_args!("Save it to `{file}`.")),
+        (None, _) => {}
     }
     // Only where it holds: in other profiles the rule would keep an agent from its work.
     let rule = match prompt.profile.has_gate("hierarchy") {

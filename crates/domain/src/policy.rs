@@ -265,7 +265,8 @@ setting_table! {
         test_first: GateMode = GateMode::Warn,
             env ["THROUGHLINE_GATE_TEST_FIRST"], rule refuse_looser;
 
-        /// Maximum number of uncommitted changed lines. The environment can only lower it.
+        /// Maximum number of uncommitted changed lines; a ticket of the level `patch` has half of it.
+        /// The environment can only lower it.
         loc_limit: u64 = 400, allowed "a number of lines",
             env ["THROUGHLINE_GATE_LOC_LIMIT"], rule refuse_higher;
 
@@ -410,5 +411,12 @@ setting_table! {
 
         /// Maximum number of automatic revisions of a scene before a person has to decide.
         revisions: u32 = 2;
+
+        /// Number of times in a tick that a planner gets the results of its queries and plans again.
+        query_turns: usize = 1;
+
+        /// Whether `tl story run` approves drafts that it comes to. Only where `policy.approval` lets
+        /// anyone approve; else, and by default, it waits for a person.
+        approve_drafts: bool = false;
     }
 }

@@ -40,6 +40,7 @@ impl AbsentNode {
     #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         self.name == name
+            // Only at a `/`: `chapter-1` does not mean `act-1/subchapter-1`.
             || self
                 .name
                 .strip_suffix(name)
@@ -53,6 +54,8 @@ pub fn returned_nodes(facts: &[Fact]) -> BTreeSet<NodeId> {
     facts
         .iter()
         .filter_map(|fact| match fact {
+            // Read field by field: a node of another version may not parse as a whole, and only its
+            // id is needed.
             Fact::RecordChanged {
                 record,
                 before: Some(before),
@@ -111,6 +114,7 @@ pub fn match_moved_plans(gone: &[PlanIdentity], new: &[PlanIdentity]) -> MovedPl
     };
     let all_gone: Vec<usize> = (0..gone.len()).collect();
     let all_new: Vec<usize> = (0..new.len()).collect();
+    // Texts first: a match by name is only safe below a parent that is matched already.
     matching.match_unique_texts(&all_gone, &all_new);
     matching.match_families();
     matching.into_result()
@@ -141,6 +145,8 @@ impl Matching<'_> {
         let mut pairs: Vec<(usize, usize)> = left
             .iter()
             .filter_map(
+                // Two identical stubs do not share an approval: equal text counts only where it is
+                // unique.
                 |(text, from)| match (from.as_slice(), right.get(text)?.as_slice()) {
                     ([from], [to]) => Some((*from, *to)),
                     _ => None,
@@ -179,6 +185,8 @@ impl Matching<'_> {
                     continue;
                 }
                 let plan = &self.gone[*from];
+                // The text may differ: a file that was edited while its folder was moved is still
+                // the same plan.
                 let namesake = new.iter().find(|to| {
                     let other = &self.new[**to];
                     !self.taken.contains(to)
@@ -188,6 +196,7 @@ impl Matching<'_> {
                     self.add_pair(*from, *to);
                 }
             }
+            // Among the children alone, texts that are not unique in the project can be.
             self.match_unique_texts(gone, new);
         }
     }
@@ -226,6 +235,7 @@ fn index_by_text<'p>(
     is_matched: impl Fn(&usize) -> bool,
 ) -> HashMap<TextKey<'p>, Vec<usize>> {
     let mut found: HashMap<TextKey<'p>, Vec<usize>> = HashMap::new();
+    // A plan without a readable text has no content to be recognised by.
     for index in wanted.iter().filter(|index| !is_matched(index)) {
         let plan = &plans[*index];
         if let Some(canonical) = plan.canonical {
@@ -255,5 +265,6 @@ pub fn is_similar_text(older: &str, newer: &str) -> bool {
         .iter()
         .map(|(line, number)| newer.get(line).map_or(0, |other| *number.min(other)))
         .sum();
+    // Both sides are in `total`: half of either text is a quarter of it.
     total > 0 && shared * 4 >= total
 }

@@ -70,6 +70,8 @@ pub fn detect_project_kind(listing: &DirectoryListing) -> DetectedKind {
         found
             .filter(|name| known.contains(&name.as_str()))
             .map(|name| format!("{name}/"))
+            // The smallest name, because a directory is listed in any order and the message has to
+            // be the same.
             .min()
     };
     let extension = |names: &[String], known: &[&str]| {
@@ -93,10 +95,13 @@ pub fn detect_project_kind(listing: &DirectoryListing) -> DetectedKind {
         let mut files = listing.files.iter();
         files.any(|name| name == *known)
     });
+    // From the surest sign to the weakest; the first one is the reason that is shown.
     let code = folder(&[TICKET_FOLDER])
         .or_else(|| manifest.map(|name| (*name).to_owned()))
         .or_else(|| folder(&CODE_FOLDERS))
-        .or_else(|| extension(&listing.files, &CODE_EXTENSIONS));
+        .or_else(|| extension(&listing.files, &CODE_EXTENSIONS))
+        // Tools that plan code, in a repository that has none yet.
+        .or_else(|| folder(&PLANNING_TOOLS.map(|tool| tool.folder)));
     if code.is_some() {
         return DetectedKind {
             profiles: vec!["tickets", "trail"],
@@ -191,6 +196,7 @@ pub fn find_planning_tools(listing: &DirectoryListing) -> Vec<PlanningTool> {
     let mut found: Vec<PlanningTool> = Vec::new();
     for tool in PLANNING_TOOLS {
         let is_here = listing.folders.iter().any(|name| name == tool.folder);
+        // Spec Kit has two folders, and is named once.
         if is_here && found.iter().all(|known| known.name != tool.name) {
             found.push(tool);
         }
@@ -223,6 +229,8 @@ mod tests {
             (&["src", "docs"], &["README.md"], "tickets,trail", "src/"),
             (&[], &["main.py", "README.md"], "tickets,trail", "main.py"),
             (&["tickets"], &[], "tickets,trail", "tickets/"),
+            (&[".beads", "docs"], &[], "tickets,trail", ".beads/"),
+            (&["openspec"], &["AGENTS.md"], "tickets,trail", "openspec/"),
             (&["acts"], &["Makefile"], "story", "acts/"),
             (&["acts", "src"], &["package.json"], "story", "acts/"),
             (&["Novel.scriv"], &[], "story", "Novel.scriv"),

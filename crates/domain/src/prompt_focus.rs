@@ -64,6 +64,7 @@ pub fn find_id_words(prompt: &str) -> Vec<String> {
         .iter()
         .enumerate()
         .filter(|(index, word)| {
+            // Ids have a digit; most words of a prompt do not, and need no lookup.
             word.chars().any(|c| c.is_ascii_digit()) && (is_command || says_work(*index))
         })
         .map(|(_, word)| (*word).to_owned())
@@ -87,6 +88,7 @@ pub fn find_only_title(prompt: &str, titles: &[&str]) -> Option<usize> {
         title.chars().count() >= MIN_TITLE_CHARS
             && format!(" {prompt} ").contains(&format!(" {title} "))
     });
+    // Two titles in one prompt compare or list plans; neither is the one to work on.
     match (found.next(), found.next()) {
         (Some((index, _)), None) => Some(index),
         _ => None,

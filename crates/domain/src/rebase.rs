@@ -6,12 +6,15 @@
 
 use serde_json::Value;
 
+use crate::approval_question::DeclinedQuestion;
 use crate::comment::{Comment, comment_key_prefix};
 use crate::fact::Fact;
 use crate::generation::Generation;
+use crate::generation::update::SceneReading;
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Node, NodeStatus};
 use crate::plan_document::DocumentRecord;
+use crate::presence::AbsentNode;
 use crate::prose::ProseBasis;
 use crate::record::{RecordKey, Recorded};
 use crate::session::Session;
@@ -106,22 +109,31 @@ fn visit_record_key(record: &mut RecordKey, ids: &mut dyn IdVisitor) {
         Assessment::KIND,
         RemovedScenario::KIND,
         ProseBasis::KIND,
+        DeclinedQuestion::KIND,
     ];
     if by_node.contains(&kind) {
         if let Some(id) = visited_node(&record.key, ids) {
             record.key = id.0.to_string();
         }
-    } else if kind == Generation::KIND {
+    } else if [Generation::KIND, SceneReading::KIND].contains(&kind) {
         if let Some(id) = visited_node(&record.key, ids) {
             record.key = Generation::record_key(id);
         }
     } else if kind == Comment::KIND
-        && let Some((node, operation)) = record.key.split_once('/')
-        && let (Some(node), Ok(operation)) = (visited_node(node, ids), operation.parse())
+        && let Some((node, rest)) = record.key.split_once('/')
     {
-        let mut operation = OperationId(operation);
-        ids.visit_operation(&mut operation);
-        record.key = format!("{}{:012}", comment_key_prefix(node), operation.0);
+        // A comment that came as a decision has the decision's id behind the operation.
+        let (operation, decision) = match rest.split_once('-') {
+            Some((operation, decision)) => (operation, format!("-{decision}")),
+            None => (rest, String::new()),
+        };
+        if let (Ok(operation), Some(node)) = (operation.parse(), visited_node(node, ids)) {
+            let mut operation = OperationId(operation);
+            ids.visit_operation(&mut operation);
+            // The padding that keys of comments have: they are listed in the order of their
+            // operations.
+            record.key = format!("{}{:012}{decision}", comment_key_prefix(node), operation.0);
+        }
     }
 }
 
@@ -140,6 +152,17 @@ fn visit_record_body(kind: &str, body: &mut Value, ids: &mut dyn IdVisitor) {
             ids.visit_node(&mut comment.node);
             ids.visit_operation(&mut comment.operation);
         }),
+        DeclinedQuestion::KIND => edit_body::<DeclinedQuestion>(body, |declined| {
+            ids.visit_node(&mut declined.node);
+            ids.visit_operation(&mut declined.operation);
+        }),
+        // Its key is a place, but the node inside has its numbers.
+        AbsentNode::KIND => {
+            edit_body::<AbsentNode>(body, |absent| visit_node(&mut absent.node, ids));
+        }
+        SceneReading::KIND => {
+            edit_body::<SceneReading>(body, |reading| ids.visit_node(&mut reading.node));
+        }
         Generation::KIND => {
             edit_body::<Generation>(body, |generation| ids.visit_node(&mut generation.node));
         }
@@ -155,6 +178,7 @@ fn visit_record_body(kind: &str, body: &mut Value, ids: &mut dyn IdVisitor) {
                 .active_root
                 .iter_mut()
                 .for_each(|id| ids.visit_node(id));
+            // The ids are the map's keys, which cannot be changed in place.
             let roots = std::mem::take(&mut focus.roots);
             for (mut root, mut position) in roots {
                 ids.visit_node(&mut root);
@@ -187,6 +211,8 @@ fn edit_body<T: Recorded>(body: &mut Value, edit: impl FnOnce(&mut T)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::approval_question::NoDecision;
+    use crate::decision::DecisionId;
     use crate::ids::Principal;
     use crate::record::record_changed_fact;
     use crate::time::Timestamp;
@@ -206,21 +232,46 @@ mod tests {
 
     #[test]
     fn a_comment_follows_its_node_and_its_operation() {
-        let comment = |node, operation| Comment {
+        let received = DecisionId::parse_id(&"ab".repeat(20));
+        for decision in [None, received] {
+            let comment = |node, operation| Comment {
+                node: NodeId(node),
+                operation: OperationId(operation),
+                by: Principal::System,
+                at: Timestamp::from_millis(1),
+                text: "x".to_owned(),
+                decision: decision.clone(),
+                carried_at: None,
+                place: crate::comment::CommentPlace::default(),
+            };
+            let fact = |said: &Comment| record_changed_fact(&said.record_key(), None, Some(said));
+            let mut facts: Vec<Fact> = fact(&comment(8, 7)).into_iter().collect();
+            visit_fact_ids(&mut facts, &mut Shift);
+            assert_eq!(
+                facts,
+                fact(&comment(18, 107)).into_iter().collect::<Vec<_>>()
+            );
+        }
+    }
+
+    #[test]
+    fn a_declined_question_follows_its_node_and_its_operation() {
+        let declined = |node, operation| DeclinedQuestion {
             node: NodeId(node),
             operation: OperationId(operation),
+            version: None,
+            how: NoDecision::Declined,
             by: Principal::System,
             at: Timestamp::from_millis(1),
-            text: "x".to_owned(),
-            decision: None,
-            carried_at: None,
         };
-        let fact = |said: &Comment| record_changed_fact(&said.record_key(), None, Some(said));
-        let mut facts: Vec<Fact> = fact(&comment(8, 7)).into_iter().collect();
+        let fact = |it: &DeclinedQuestion| {
+            record_changed_fact(&DeclinedQuestion::record_key(it.node), None, Some(it))
+        };
+        let mut facts: Vec<Fact> = fact(&declined(8, 7)).into_iter().collect();
         visit_fact_ids(&mut facts, &mut Shift);
         assert_eq!(
             facts,
-            fact(&comment(18, 107)).into_iter().collect::<Vec<_>>()
+            fact(&declined(18, 107)).into_iter().collect::<Vec<_>>()
         );
     }
 

@@ -94,9 +94,10 @@ pub fn compared_parent_version(node: &Node, parent: &Node) -> Option<ParentVersi
     }
 }
 
-/// Returns the facts of an approval; they end an objection to the text, which would hold otherwise.
+/// Returns the facts of an approval; they end the objection that it answers.
 #[must_use]
 pub fn approval_facts(node: &Node, approval: Approval) -> Vec<Fact> {
+    let canonical = approval.canonical;
     let approved = Fact::ApprovalChanged {
         node: node.id,
         before: node.approval.clone(),
@@ -104,7 +105,8 @@ pub fn approval_facts(node: &Node, approval: Approval) -> Vec<Fact> {
     };
     let ended = node
         .condemnation
-        .is_some()
+        .as_ref()
+        .is_some_and(|objection| objection.is_ended_by_approval_of(canonical))
         .then(|| Fact::CondemnationChanged {
             node: node.id,
             before: node.condemnation.clone(),

@@ -119,6 +119,10 @@ pub struct WorkState {
     pub followed: Option<String>,
     /// Uncommitted line counts at that time; `None` if files may have changed since.
     pub uncommitted: Option<Vec<ChangedLines>>,
+    /// Whether a command ran after which they were not counted; the next prompt counts them.
+    pub uncounted: bool,
+    /// Whether the agent was told that they are above the limit.
+    pub told_of_limit: bool,
     /// The phase it was last told of, by ticket.
     pub guided: BTreeMap<NodeId, String>,
     /// A phase that started and waits for a commit.
@@ -178,6 +182,8 @@ impl Conversation {
     /// Counts that a gate is reported, and returns whether the conversation has read it in full as
     /// often as is useful.
     pub fn count_fired_gate(&mut self, cause: &str) -> bool {
+        // Forgetting all of them costs a message in full once more; keeping an order would cost
+        // every hook.
         if self.fired_gates.len() >= MAX_FIRED_GATES {
             self.fired_gates.clear();
         }
@@ -190,6 +196,7 @@ impl Conversation {
     /// Whether a version of a plan is in the context of the main agent or of a subagent.
     #[must_use]
     pub fn knows_version(&self, agent: Option<&str>, node: NodeId, version: VersionHash) -> bool {
+        // A subagent does not see what the main agent read; only what it was given itself counts.
         let known = match agent {
             None => [self.given.get(&node), self.read.get(&node)],
             Some(id) => {

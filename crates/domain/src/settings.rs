@@ -17,7 +17,7 @@ pub use self::declaration::{SettingKey, SettingKind, SettingTable, render_config
 use self::declaration::{SettingType, list_of, setting_enum, setting_table, strip_trailing_slash};
 pub use self::models::{ModelBudget, ModelSettings};
 pub use self::schema::{SCHEMA_FILE, config_schema};
-pub use self::server::{OfflinePolicy, ServerAddress, ServerSettings};
+pub use self::server::{OfflinePolicy, ServerAddress, ServerSettings, is_confidential_url};
 use crate::policy::{
     BriefingPolicy, CommitPrefixes, GatePolicy, GenerationPolicy, Policy, ReviewPolicy,
     SignalPolicy,

@@ -102,6 +102,7 @@ impl<'de, A: MapAccess<'de>> VariantAccess<'de> for Fields<A> {
     type Error = A::Error;
 
     fn unit_variant(mut self) -> Result<(), A::Error> {
+        // The map has to be read to its end, or the parser stops in the middle of the object.
         while self.0.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(())
     }

@@ -96,6 +96,15 @@ impl Timestamp {
         (self.as_millis() - earlier.as_millis()).max(0)
     }
 
+    /// Formats the local day for people: `Wednesday, 11 February 2026`.
+    #[must_use]
+    pub fn format_local_day(self) -> String {
+        self.0
+            .to_zoned(local_zone())
+            .strftime("%A, %-d %B %Y")
+            .to_string()
+    }
+
     /// Formats local time as `2026-02-11 14:30`.
     #[must_use]
     pub fn format_local_minute(self) -> String {

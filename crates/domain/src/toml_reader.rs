@@ -120,6 +120,7 @@ impl TomlReader<'_> {
     }
 
     fn line_number(&self, offset: usize) -> usize {
+        // Bytes, not a slice: an offset within a character would panic.
         let before = self.text.bytes().take(offset);
         1 + before.filter(|byte| *byte == b'\n').count()
     }

@@ -66,7 +66,7 @@ pub fn find_plan_commands(text: &str) -> Vec<PlanCommand> {
 pub fn parse_typed_command(prompt: &str) -> Option<TypedCommand> {
     // The one word that accepts an offer, with or without the slash.
     let word = prompt.trim().trim_end_matches(['.', '!']).to_lowercase();
-    if matches!(word.as_str(), "ticket" | "/ticket") {
+    if matches!(word.as_str(), "ticket" | "/ticket" | "/throughline:ticket") {
         return Some(TypedCommand::AcceptTicket);
     }
     // Only at the start of the prompt: a command quoted in a sentence is not an approval.

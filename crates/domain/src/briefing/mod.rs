@@ -115,6 +115,7 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
         lines.extend(trail_lines::collect_trail_lines(trail));
     }
     lines.extend(other_session_lines(briefing));
+    // Before comments and plans: a request is work that a person waits for.
     for (path, by, text) in briefing.requests.iter().take(MAX_LISTED_ITEMS) {
         let said: String = clean_line(text).chars().take(MAX_REQUEST_CHARS).collect();
         let text = format!(

@@ -32,6 +32,7 @@ const MAX_READY_TICKETS: usize = 3;
 pub(super) fn collect_work_lines(work: &WorkBriefing) -> Vec<BriefingLine> {
     let line = |why: &str, text: String| BriefingLine::new("work", LineSeverity::Must, why, text);
     let mut lines = Vec::new();
+    // With a position the opening line says where the session is.
     if work.position.is_none() {
         lines.push(line("the first step", render_first_step(work)));
     }

@@ -118,6 +118,7 @@ pub fn signature_basis(policy: &Policy) -> String {
     match policy.signatures {
         SignaturePolicy::Off => "off".to_owned(),
         SignaturePolicy::Required => {
+            // The lines are a sorted set, so that reordering the file does not repeat every check.
             let lines: Vec<&str> = policy.signers.iter().map(String::as_str).collect();
             Digest32::of_bytes(lines.join("\n").as_bytes()).to_string()
         }
@@ -139,6 +140,8 @@ pub fn check_signature(
         return Some(SignatureProblem::Unsigned);
     };
     match tool.verify_signature(signature, signed_content(decision).as_bytes()) {
+        // The decision's own time, which is signed: a key that was retired later still proves what
+        // it signed, on every machine alike.
         Ok(key) => check_signer(&policy.signers, &decision.by, &key, decision.at).err(),
         Err(why) => Some(SignatureProblem::Invalid(why)),
     }
@@ -155,6 +158,8 @@ pub fn check_signer(
     at: Timestamp,
 ) -> Result<(), SignatureProblem> {
     let name = by.to_string();
+    // Another line may still admit the key, so a problem is only remembered; the last one is
+    // reported.
     let mut problem = SignatureProblem::NotListed { name: name.clone() };
     for line in lines {
         let words = split_words(line);
@@ -205,6 +210,7 @@ fn matches_principal(patterns: &[String], by: &Principal) -> bool {
         Principal::Agent { .. } | Principal::System => full.as_str(),
     };
     let matches = |pattern: &str| matches_pattern(pattern, &full) || matches_pattern(pattern, bare);
+    // As in OpenSSH, a negated pattern wins wherever it stands in the list.
     let is_refused = patterns
         .iter()
         .filter_map(|pattern| pattern.strip_prefix('!'))
@@ -223,6 +229,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (mut at, mut in_text) = (0, 0);
     // Where to continue if the last `*` has to take one character more.
     let mut retry: Option<(usize, usize)> = None;
+    // Backtracks to the last `*` only, so that no pattern takes exponential time.
     while in_text < text.len() {
         match pattern.get(at) {
             Some('*') => {
@@ -287,6 +294,8 @@ fn parse_signer_line(words: &[String]) -> Result<SignerLine, SignerLineProblem> 
             "valid-after" => line.valid_after = Some(parse_signer_time(value)?),
             "valid-before" => line.valid_before = Some(parse_signer_time(value)?),
             "cert-authority" => return Err(SignerLineProblem::CertificateAuthority),
+            // An option that is not understood may restrict the key; ignoring it would admit more
+            // than was meant.
             _ => return Err(SignerLineProblem::UnknownOption(name.to_owned())),
         }
     }
@@ -331,6 +340,7 @@ fn parse_signer_time(text: &str) -> Result<Timestamp, SignerLineProblem> {
         return Err(refuse());
     }
     let number = |range: std::ops::Range<usize>| -> Option<i16> {
+        // Hours, minutes and seconds that are not given are 0.
         digits.get(range).map_or(Some(0), |part| part.parse().ok())
     };
     let part = |range| {

@@ -66,6 +66,7 @@ impl CarriedTo {
         };
         (!is_same).then(|| Self {
             node: carried.node.clone(),
+            // Hashes only where references were rewritten: elsewhere the file's own still hold.
             texts: texts.filter(|_| original.what != carried.what),
         })
     }
@@ -106,10 +107,13 @@ pub fn carried_decisions<'k>(
     let mut moves: Vec<&KnownDecision> = known
         .filter(|one| one.counts() && matches!(one.decision.what, Verdict::Carried { .. }))
         .collect();
+    // By time, then id: every clone has to end with the same places, in whatever order files
+    // arrived.
     moves.sort_by(|a, b| (a.decision.at, &a.id).cmp(&(b.decision.at, &b.id)));
     let mut found = BTreeMap::new();
     for one in moves {
         if let Verdict::Carried { decisions } = &one.decision.what {
+            // The later entry replaces the earlier: it names where the plan is after both moves.
             found.extend(decisions.iter().map(|(id, to)| (id.clone(), to.clone())));
         }
     }
@@ -132,7 +136,7 @@ mod tests {
             trusted: true,
             vanished: false,
             signature_problem: None,
-            carried: false,
+            original: None,
         }
     }
 

@@ -34,6 +34,7 @@ pub use self::standing::{
 };
 
 use crate::approval::{Approval, Condemnation, ObjectionKind};
+use crate::comment::CommentPlace;
 use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
 use crate::node::{ParentVersion, Progress};
 use crate::record::Recorded;
@@ -62,6 +63,7 @@ impl DecisionId {
     #[must_use]
     pub fn parse_id(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        // Lower case only: on a file system that ignores case, two spellings would be one file.
         (text.len() == ID_DIGITS && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
     }
 
@@ -102,6 +104,7 @@ impl fmt::Display for DecisionId {
 #[must_use]
 pub fn is_decision_file(path: &str) -> bool {
     path.rsplit_once('/')
+        // The whole path is compared, so that a copy in another folder is no decision.
         .and_then(|(_, name)| DecisionId::parse_file_name(name))
         .is_some_and(|id| id.file_path() == path)
 }
@@ -164,6 +167,9 @@ pub enum Verdict {
     },
     Commented {
         text: String,
+        /// The words or the thread it is about.
+        #[serde(default, skip_serializing_if = "CommentPlace::is_empty")]
+        place: CommentPlace,
     },
     /// A pinned note, which every briefing repeats; about the project.
     Noted {
@@ -197,15 +203,21 @@ impl Decision {
     /// Masks secrets in what people wrote: the file is committed and shared.
     #[must_use]
     pub fn with_masked_texts(mut self) -> Self {
+        // The hashes are not masked: they name the real text, which is not in the file.
         let mask = |text: &mut String| *text = mask_secrets(text).into_owned();
         match &mut self.what {
             Verdict::Approved { warnings, .. } => warnings.iter_mut().for_each(mask),
             Verdict::Rejected { reason: text, .. }
             | Verdict::ChangesRequested { reason: text, .. }
             | Verdict::RevalidationRequired { reason: text, .. }
-            | Verdict::Commented { text }
             | Verdict::Noted { text, .. }
             | Verdict::Overridden { reason: text, .. } => mask(text),
+            Verdict::Commented { text, place } => {
+                mask(text);
+                if let Some(anchor) = &mut place.anchor {
+                    mask(&mut anchor.quote);
+                }
+            }
             Verdict::Reviewed(verdict) => verdict.findings.iter_mut().for_each(mask),
             Verdict::Proved(verdict) => verdict.mask_texts(),
             Verdict::Progress { .. } | Verdict::Carried { .. } | Verdict::Withdrawn { .. } => {}
@@ -362,9 +374,9 @@ pub struct KnownDecision {
     /// Why it does not count, where signatures are required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature_problem: Option<String>,
-    /// Whether `decision` is not as in its file: its plan has another place or rewritten references.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub carried: bool,
+    /// The decision as its file has it, if the plan has another place or rewritten references now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Box<Decision>>,
 }
 
 impl Recorded for KnownDecision {
@@ -372,6 +384,12 @@ impl Recorded for KnownDecision {
 }
 
 impl KnownDecision {
+    /// Returns the decision as its file has it.
+    #[must_use]
+    pub fn as_in_file(&self) -> &Decision {
+        self.original.as_deref().unwrap_or(&self.decision)
+    }
+
     /// Returns the record key of a decision.
     #[must_use]
     pub fn record_key(node_key: &str, id: &DecisionId) -> String {
@@ -397,6 +415,8 @@ impl KnownDecision {
     /// Whether it takes part in deciding a status.
     #[must_use]
     pub fn counts(&self) -> bool {
+        // Each changes by itself: with a checkout, with the adoption of the clone, and with the
+        // allowed signers.
         self.present && self.trusted && self.signature_problem.is_none()
     }
 }

@@ -45,12 +45,15 @@ impl ProofVerdict {
         let Some(before) = before else {
             return Some(Self {
                 check: proof.asks.clone(),
+                // The first file only declares the check: whether it failed here concerns nobody
+                // else yet.
                 result: result.filter(|result| result.passed),
                 failed_before: proof.failed_before.clone(),
             });
         };
         let was_passed = before.result.as_ref().is_some_and(|result| result.passed);
         let passed = result.as_ref().is_some_and(|result| result.passed);
+        // A repeated pass for the same inputs would be one more file that says the same.
         let is_same = before.result == result && before.failed_before == proof.failed_before;
         ((passed || was_passed) && !is_same).then(|| Self {
             check: proof.asks.clone(),
@@ -114,12 +117,14 @@ pub fn merge_proofs(recorded: &[Proof], known: &[KnownDecision]) -> Vec<Proof> {
         .into_iter()
         .filter_map(|one| Some((verdict_of(one)?, one)))
         .collect();
+    // The id decides between equal times, so that every clone merges alike.
     shared.sort_by_key(|(_, one)| (one.decision.at, one.id.clone()));
     let latest = |check: &ProofCheck| {
         let mut of_check = shared
             .iter()
             .rev()
             .filter(|(verdict, _)| verdict.check == *check);
+        // A declaration says nothing about the outcome, so it does not replace an older result.
         let mut with_result = of_check.clone().filter(|(one, _)| one.result.is_some());
         with_result.next().or_else(|| of_check.next())
     };
@@ -127,6 +132,8 @@ pub fn merge_proofs(recorded: &[Proof], known: &[KnownDecision]) -> Vec<Proof> {
     for proof in recorded {
         match latest(&proof.asks) {
             Some((verdict, one)) => merged.push(choose_proof(proof, verdict, &one.decision)),
+            // Every decision about it was withdrawn or went with its branch: the proof goes with
+            // them.
             None if named.contains(&proof.asks) => {}
             None => merged.push(proof.clone()),
         }
@@ -151,6 +158,7 @@ fn choose_proof(recorded: &Proof, shared: &ProofVerdict, decision: &Decision) ->
         (Some(here), Some(there)) if here.passed == there.passed && here.inputs == there.inputs => {
             true
         }
+        // Only a failure is kept against a shared result: in doubt the stricter one holds.
         (Some(here), Some(_)) => !here.passed && here.at > decision.at,
     };
     match is_kept {
@@ -217,7 +225,7 @@ mod tests {
             trusted: true,
             vanished: false,
             signature_problem: None,
-            carried: false,
+            original: None,
         }
     }
 

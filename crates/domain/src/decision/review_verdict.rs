@@ -61,6 +61,7 @@ impl ReviewVerdict {
             subject: review.subject.clone(),
             iteration,
             outcome,
+            // In words, not ids: the items of a review are only in the store that ran it.
             findings: ids
                 .iter()
                 .filter_map(|id| review.find_item(id))

@@ -69,6 +69,8 @@ pub struct StandingDecisions {
 pub fn decisions_in_force(known: &[KnownDecision]) -> Vec<&KnownDecision> {
     let superseded: BTreeSet<&DecisionId> = known
         .iter()
+        // Only what counts supersedes: a decision that nobody trusts must not take back an
+        // approval, and one that went with its branch takes back nothing here.
         .filter(|known| known.counts())
         .flat_map(|known| &known.decision.supersedes)
         .collect();
@@ -77,14 +79,15 @@ pub fn decisions_in_force(known: &[KnownDecision]) -> Vec<&KnownDecision> {
         .filter(|known| known.counts())
         .filter(|known| known.id.as_ref().is_none_or(|id| !superseded.contains(id)))
         .collect();
+    // By id, not by arrival: every clone has to list them alike.
     found.sort_by(|a, b| a.id.cmp(&b.id));
     found
 }
 
 /// Returns the decisions that a new one supersedes, sorted.
 ///
-/// An approval ends every earlier verdict; a rejection leaves the approval of another text alone,
-/// because that text may come back.
+/// An approval ends every earlier verdict except the rejection of another text, and a rejection
+/// leaves the approval of another text alone: that text may come back.
 #[must_use]
 pub fn superseded_by(known: &[KnownDecision], new: &Verdict) -> Vec<DecisionId> {
     let ends = |old: &Verdict| match (new, old) {
@@ -98,8 +101,12 @@ pub fn superseded_by(known: &[KnownDecision], new: &Verdict) -> Vec<DecisionId> 
         ) => false,
         (Verdict::Reviewed(new), Verdict::Reviewed(old)) => new.supersedes_verdict(old),
         (Verdict::Proved(new), Verdict::Proved(old)) => new.check == old.check,
+        // Without a text the whole plan is rejected, whatever was approved.
         (Verdict::Rejected { text, .. }, Verdict::Approved { text: approved, .. }) => {
             text.is_none_or(|text| text == *approved)
+        }
+        (Verdict::Approved { text, .. }, Verdict::Rejected { text: rejected, .. }) => {
+            rejected.is_none_or(|rejected| rejected == *text)
         }
         // They suspend the approval: the next text is compared with it, or it is renewed.
         (
@@ -138,12 +145,14 @@ pub fn decide_verdict(
             ..decision
         }
     };
+    // The objection is the news, even where an approval remains beside it.
     if let Some(condemnation) = &after.condemnation
         && after.condemnation != before.condemnation
     {
         let rejected = Decision::from_condemnation(node, condemnation, Vec::new());
         return Some(with_superseded(rejected));
     }
+    // An approval ends the objections before it, so their withdrawal needs no file of its own.
     if let Some(approval) = &after.approval {
         let approved = Decision::from_approval(node, approval, Vec::new());
         return Some(with_superseded(approved));
@@ -160,6 +169,7 @@ pub fn decide_verdict(
         .filter(|known| is_gone(&known.decision.what))
         .filter_map(|known| known.id.clone())
         .collect();
+    // Without a decision in force there is nothing that a merge could bring back.
     (!supersedes.is_empty()).then(|| Decision {
         node,
         what: Verdict::Withdrawn {
@@ -198,6 +208,8 @@ pub fn stand_on_decisions(
             (
                 of_text,
                 of_text && below_parent,
+                // A person's word goes before a newer one of an agent: under `human` only the
+                // former counts.
                 approval.by.is_human(),
                 approval.at,
                 (*id).clone(),
@@ -226,6 +238,7 @@ pub fn stand_on_decisions(
             Verdict::Progress { progress } => Some((known.decision.at, &known.id, progress)),
             _ => None,
         })
+        // The clocks of two clones decide only between decisions that do not know each other.
         .max_by_key(|(at, id, _)| (*at, (*id).clone()))
         .map(|(_, _, progress)| progress);
     StandingDecisions {
@@ -281,7 +294,7 @@ mod tests {
             trusted: true,
             vanished: false,
             signature_problem: None,
-            carried: false,
+            original: None,
         }
     }
 
@@ -347,6 +360,21 @@ mod tests {
         let verdict = ann.verdict(1);
         assert_eq!(verdict.approval, Some(approval(1, "ann", 10)));
         assert_eq!(verdict.condemnation, Some(condemnation(1, "bob", 9)));
+        ann.decide(1, approved(1, "ann", 12), 12);
+        assert_eq!(ann.verdict(1), approved(1, "ann", 12));
+    }
+
+    #[test]
+    fn a_rejected_text_stays_rejected_when_another_one_is_approved() {
+        let mut ann = CloneState::default();
+        ann.decide(1, rejected(1, "ann", 10), 10);
+        ann.decide(2, approved(2, "ann", 11), 11);
+        assert_eq!(ann.verdict(2).approval, Some(approval(2, "ann", 11)));
+        assert_eq!(
+            ann.verdict(1).condemnation,
+            Some(condemnation(1, "ann", 10))
+        );
+        // Its own approval ends it.
         ann.decide(1, approved(1, "ann", 12), 12);
         assert_eq!(ann.verdict(1), approved(1, "ann", 12));
     }
@@ -444,7 +472,9 @@ mod tests {
                 ann.decide(text, after.clone(), at);
                 let shown = ann.verdict(text);
                 if approves {
-                    prop_assert_eq!(shown, after);
+                    prop_assert_eq!(shown.approval, after.approval);
+                    let objection = shown.condemnation.and_then(|one| one.canonical);
+                    prop_assert_ne!(objection, Some(text_hash(text)));
                 } else {
                     prop_assert_eq!(shown.condemnation, after.condemnation);
                 }

@@ -149,6 +149,7 @@ impl SessionCounters {
     /// Counts how many times in a row nearly the same command failed. Other commands in between do
     /// not end the series; its success does.
     fn count_command(&mut self, command: &str, failed: bool, policy: &SignalPolicy) {
+        // Nearly: an agent that retries changes an option or a path.
         let is_same = is_similar(&self.failing_command, command, policy.similar_percent);
         match (failed, is_same) {
             (true, true) => self.same_failures = self.same_failures.saturating_add(1),

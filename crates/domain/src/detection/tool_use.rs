@@ -104,8 +104,8 @@ fn is_own_tool(name: &str) -> bool {
 fn classify_command_line(line: &str) -> ToolUse {
     let line = ShellLine::parse(line);
     let uses: Vec<ToolUse> = line.commands.iter().filter_map(classify_command).collect();
-    // Governance first: a line with `tl` in it maps or asks for the position, whatever it is piped
-    // into.
+    // Governance before queries and reads: a line with `tl` in it maps or asks for the position,
+    // whatever it is piped into. Only a write is stronger.
     [
         ToolUse::Write,
         ToolUse::Governance,

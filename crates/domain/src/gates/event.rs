@@ -4,7 +4,7 @@ use crate::host_event::FileEffect;
 use crate::ids::VersionHash;
 use crate::node::Node;
 use crate::profile::{PlanPlace, Profile};
-use crate::work::work_level::Outgrown;
+use crate::work::work_level::{Outgrown, WorkLevel};
 
 /// A step that is about to happen: a tool call, or the completion of a node.
 #[derive(Clone, Debug, Default)]
@@ -121,6 +121,8 @@ pub struct WorkStep<'e> {
     /// Uncommitted changed lines; `None` if they cannot be counted (no repository, or a merge is in
     /// progress).
     pub uncommitted: Option<u64>,
+    /// The work level of the ticket; `None` without one.
+    pub level: Option<WorkLevel>,
     /// A phase that began without a commit since.
     pub new_phase: Option<NewPhase<'e>>,
     /// Context of the node that the session has not been given yet.

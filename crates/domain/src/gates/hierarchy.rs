@@ -23,6 +23,7 @@ pub(super) const GATE: Gate = Gate {
     },
     concerns: |facts, _| {
         facts
+            // A root has no parent that could stand in its way.
             .find_changed_plan(|plan| plan.place.aliases.len() > 1)
             .or_else(|| facts.find_output())
     },

@@ -14,6 +14,7 @@ pub(super) const GATE: Gate = Gate {
         "tl approve NODE   # approve at your own terminal",
     )),
     heeded_by: &[],
+    // Where agents may approve anyway, a forged prompt gains nothing.
     mode: |policy| match policy.approval.requires_person() {
         true => GateMode::Block,
         false => GateMode::Off,

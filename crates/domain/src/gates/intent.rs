@@ -34,6 +34,7 @@ fn check_intent<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {
         .iter()
         .map(|step| (step.place.path_alias(), step.file));
     let files = event.files.iter().map(|file| (file.clone(), file.as_str()));
+    // One objection for the step: an intent that is declared clears all of it.
     let written = plans.chain(files).find(|(_, file)| is_work(file));
     let (subject, how) = match written {
         Some((subject, file)) => (subject, format!("`{file}` would be written")),

@@ -33,6 +33,7 @@ pub use self::event::{
     PhaseMove, PlanStep, SessionFile, Subject, UnprovedNode, WorkStep,
 };
 pub use self::gate_override::GateOverride;
+pub use self::loc::max_uncommitted_lines;
 pub use self::stats::{GateIncidents, LedgerStep, count_incidents, propose_mode};
 use crate::policy::{GateMode, Policy};
 use crate::profile::Profile;
@@ -197,12 +198,14 @@ pub fn evaluate(event: &Event<'_>, policy: &Policy) -> GateVerdict {
             if !applies {
                 continue;
             }
+            // Checked here too: an override on record never opens a gate that nobody may override.
             let is_overridden = gate.never_overridden.is_none()
                 && event
                     .overrides
                     .iter()
                     .any(|(name, of)| *name == gate.name && *of == subject.name);
             let list = match mode {
+                // First: where the host delivers text, blocking would only cost the agent a turn.
                 _ if objection.is_handover && event.delivers_context => &mut verdict.handovers,
                 GateMode::Block if is_overridden => &mut verdict.overridden,
                 GateMode::Block => &mut verdict.blocks,

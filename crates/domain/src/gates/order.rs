@@ -7,6 +7,7 @@
 use super::event::{Event, Objections, Subject};
 use super::{Gate, GateScope, Objection};
 use crate::policy::Policy;
+use crate::work::work_level::WorkLevel;
 
 pub(super) const GATE: Gate = Gate {
     name: "order",
@@ -37,11 +38,21 @@ fn check_order<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {
             "come"
         }
     );
-    let next_steps = vec![
-        format!("tl ticket phase {path} {first}"),
-        format!("tl ticket level {path} patch --reason \"…\"   # if the work is smaller than that"),
-        format!("tl ticket phase {path} {to} --reason \"…\"   # a person skips it"),
-    ];
+    let mut next_steps = vec![format!("tl ticket phase {path} {first}")];
+    let mut phases = step
+        .profile
+        .into_iter()
+        .flat_map(|profile| &profile.work_phases);
+    if phases.any(|phase| {
+        phase.from_level > WorkLevel::Patch && step.skipped.contains(&phase.name.as_str())
+    }) {
+        next_steps.push(format!(
+            "tl ticket level {path} patch --reason \"…\"   # if the work is smaller than that"
+        ));
+    }
+    next_steps.push(format!(
+        "tl ticket phase {path} {to} --reason \"…\"   # a person skips it"
+    ));
     let subject = Subject {
         name: path.to_owned(),
         profile: step.profile,

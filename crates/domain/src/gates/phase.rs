@@ -23,7 +23,7 @@ fn check_phase(step: &WorkStep<'_>) -> Option<Objection> {
         .unwrap_or_default();
     // Without a repository, or with nothing to commit, a demand for a commit could never be met.
     let next = match phase.needs_commit {
-        true => "commit to proceed: git add -A && git commit",
+        true => "git add -A && git commit -m \"…\"   # to proceed",
         false => "read the guide below, then go on",
     };
     Some(Objection {

@@ -33,7 +33,9 @@ pub fn count_incidents<'l>(
     let mut open: BTreeSet<(&str, &'static str)> = BTreeSet::new();
     for step in steps {
         let gate = step.blocked_by.and_then(find_gate_by_name);
+        // Without a wanted action, whether a block was heeded cannot be seen in the ledger.
         if let Some(gate) = gate.filter(|gate| !gate.heeded_by.is_empty())
+            // An agent often tries the same edit again at once; that is one incident.
             && open.insert((step.session, gate.name))
         {
             counts.entry(gate.name).or_default().incidents += 1;
@@ -59,6 +61,7 @@ const MIN_OVERRIDES: usize = 3;
 #[must_use]
 pub fn propose_mode(gate: &str, blocks: usize, overrides: usize) -> Option<String> {
     let is_mostly_overridden = overrides >= MIN_OVERRIDES && overrides * 2 > blocks;
+    // A setting that has no effect is not proposed.
     let may_warn = find_gate_by_name(gate).is_some_and(|gate| gate.never_overridden.is_none());
     let key = gate.replace('-', "_");
     (is_mostly_overridden && may_warn).then(|| format!("tl config set policy.gates.{key} warn"))

@@ -4,7 +4,8 @@
 
 use std::fmt::Write as _;
 
-use super::model::{Architecture, CodeIntent, DocComment, Milestone, Plan, Wave};
+use super::model::{Architecture, CodeChange, CodeIntent, DocComment, Milestone, Plan, Wave};
+use super::plan_json::read_plan;
 use super::waves::compute_waves;
 
 /// Renders a plan as Markdown; `version` names the `plan.json` it was made from.
@@ -33,6 +34,51 @@ pub fn render_markdown(plan: &Plan, version: &str) -> String {
         render_milestone(&mut page, milestone);
     }
     page.0
+}
+
+/// Renders the text of a document's node as Markdown for people who read it on a page: the whole
+/// plan, a milestone, or an intent with its changes. `None` if the text is of another form.
+#[must_use]
+pub fn render_node_markdown(level: &str, text: &str) -> Option<String> {
+    match level {
+        "plan" => Some(render_readable_plan(&read_plan(text).ok()?)),
+        "milestone" => {
+            let milestone: Milestone = serde_json::from_str(text).ok()?;
+            let mut page = MarkdownPage(String::new());
+            render_milestone(&mut page, &milestone);
+            Some(page.0)
+        }
+        "intent" => {
+            let node: IntentNode = serde_json::from_str(text).ok()?;
+            let mut page = MarkdownPage(String::new());
+            render_intent(&mut page, &node.changes, &node.intent);
+            Some(page.0)
+        }
+        _ => None,
+    }
+}
+
+/// The text of an intent's node.
+#[derive(serde::Deserialize)]
+struct IntentNode {
+    intent: CodeIntent,
+    #[serde(default)]
+    changes: Vec<CodeChange>,
+}
+
+/// Renders a plan without the raw HTML that `plan.md` has for its anchors.
+fn render_readable_plan(plan: &Plan) -> String {
+    let mut text = render_markdown(plan, "");
+    for decision in &plan.planning_context.decision_log {
+        let anchor = decision.id.to_lowercase();
+        text = text
+            .replace(&format!("<a id=\"{anchor}\"></a>"), "")
+            .replace(&decision_link(&decision.id), &decision.id);
+    }
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with("<!-- Made by"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 struct MarkdownPage(String);
@@ -240,12 +286,12 @@ fn render_milestone(page: &mut MarkdownPage, milestone: &Milestone) {
         page.push_line("\n### Intents");
     }
     for intent in &milestone.code_intents {
-        render_intent(page, milestone, intent);
+        render_intent(page, &milestone.code_changes, intent);
     }
     render_documentation(page, milestone);
 }
 
-fn render_intent(page: &mut MarkdownPage, milestone: &Milestone, intent: &CodeIntent) {
+fn render_intent(page: &mut MarkdownPage, changes: &[CodeChange], intent: &CodeIntent) {
     let function = intent
         .function
         .as_ref()
@@ -267,8 +313,7 @@ fn render_intent(page: &mut MarkdownPage, milestone: &Milestone, intent: &CodeIn
     for (name, value) in &intent.params {
         page.push_line(&format!("- {name}: {value}"));
     }
-    for change in milestone
-        .code_changes
+    for change in changes
         .iter()
         .filter(|change| change.intent_ref == intent.id)
     {

@@ -10,6 +10,7 @@ mod check;
 mod context_file;
 mod diff_check;
 mod document_record;
+mod documentation;
 mod entity;
 mod markdown;
 mod model;
@@ -28,8 +29,9 @@ pub use diff_check::{UnappliedChange, apply_milestone, check_diffs, list_node_fi
 pub use document_record::{
     CurrentDocument, DocumentRecord, FreezeRecord, new_plan_id, unique_document_id,
 };
+pub use documentation::{MissingText, find_missing_documentation};
 pub use entity::{EntityKind, IdCounters, entity_value, raise_entity_version};
-pub use markdown::render_markdown;
+pub use markdown::{render_markdown, render_node_markdown};
 pub use model::{
     Architecture, CodeChange, CodeIntent, Constraint, Decision, DocComment, Documentation,
     InvisibleKnowledge, Milestone, MilestoneDependencies, Overview, Plan, PlanningContext,

@@ -68,12 +68,14 @@ fn parse_patch(diff: &str, file: &str) -> Result<Vec<FilePatch>, PatchProblem> {
     let mut patches: Vec<FilePatch> = Vec::new();
     let mut header: Option<(String, PatchKind)> = None;
     let mut old_name: Option<String> = None;
+    // Not `lines()`: an empty last line may be an empty context line.
     let lines: Vec<&str> = diff.split('\n').collect();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let line = line.trim_end_matches('\r');
         if let Some(name) = line.strip_prefix("--- ") {
             old_name = Some(parse_file_name(name));
+        // Only after `--- `: text around the diff may begin a line like this.
         } else if let Some(name) = line.strip_prefix("+++ ")
             && let Some(old) = old_name.take()
         {
@@ -86,6 +88,7 @@ fn parse_patch(diff: &str, file: &str) -> Result<Vec<FilePatch>, PatchProblem> {
                 });
             }
         } else if line.starts_with("@@") {
+            // Models often leave the file header out; the plan names the file anyway.
             if header.is_none() && patches.is_empty() {
                 patches.push(FilePatch {
                     path: file.to_owned(),
@@ -102,6 +105,7 @@ fn parse_patch(diff: &str, file: &str) -> Result<Vec<FilePatch>, PatchProblem> {
         }
         at += 1;
     }
+    // An empty file is created or deleted by a header alone.
     patches.retain(|patch| !patch.hunks.is_empty() || patch.kind != PatchKind::Change);
     if patches.is_empty() {
         return Err(PatchProblem::NoHunk);
@@ -114,6 +118,8 @@ fn parse_patch(diff: &str, file: &str) -> Result<Vec<FilePatch>, PatchProblem> {
             patch.kind = PatchKind::Create;
         }
     }
+    // A change is checked and reviewed under the file it names; a diff of another one would slip
+    // past.
     if let Some(other) = patches.iter().find(|patch| patch.path != file) {
         return Err(PatchProblem::OtherFile {
             found: other.path.clone(),
@@ -160,6 +166,7 @@ fn parse_hunk(lines: &[&str], at: usize) -> Result<(PatchHunk, usize), PatchProb
     let mut last = ' ';
     while let Some(line) = lines.get(next).copied() {
         let is_full = hunk.old.len() == old_range.1 && hunk.new.len() == new_range.1;
+        // Also after the last counted line, where git writes it.
         if let Some(note) = line.strip_prefix('\\') {
             if note.contains("No newline") {
                 hunk.old_lacks_newline |= last != '+';
@@ -190,6 +197,8 @@ fn parse_hunk(lines: &[&str], at: usize) -> Result<(PatchHunk, usize), PatchProb
         last = mark;
         next += 1;
     }
+    // Counts that do not match mean a truncated answer or a diff that was edited by hand; `git
+    // apply` refuses it too.
     if hunk.old.len() != old_range.1 || hunk.new.len() != new_range.1 {
         let why = format!(
             "the header announces {} old and {} new lines, the hunk has {} and {}",
@@ -244,6 +253,7 @@ impl FilePatch {
         let mut has_newline = ends_with_newline;
         let (mut offset, mut from) = (0_isize, 0_usize);
         for hunk in &self.hunks {
+            // Lines count from 1, but `-10,0` means after line 10.
             let wanted = hunk
                 .old_start
                 .saturating_sub(usize::from(!hunk.old.is_empty()));
@@ -257,9 +267,11 @@ impl FilePatch {
             let end = place + hunk.old.len();
             let reaches_end = end == lines.len();
             lines.splice(place..end, hunk.new.iter().cloned());
+            // Hunks are in order: a later one must not match in what an earlier one wrote.
             from = place + hunk.new.len();
             offset += place.cast_signed() - wanted.cast_signed();
             offset += hunk.new.len().cast_signed() - hunk.old.len().cast_signed();
+            // Only the file's last line can lack a line break; other hunks leave its end alone.
             if reaches_end && (hunk.old_lacks_newline || hunk.new_lacks_newline) {
                 has_newline = !hunk.new_lacks_newline;
             }
@@ -288,7 +300,10 @@ fn find_hunk(lines: &[String], hunk: &PatchHunk, wanted: usize, from: usize) -> 
                 .get(place..place + hunk.old.len())
                 .is_some_and(|found| found.iter().zip(&hunk.old).all(|(a, b)| is_same_line(a, b)))
     };
-    (0..=last.max(wanted)).find_map(|distance| {
+    // The line number is the diff's own, and may be any number: beyond the file's end the last place
+    // is the nearest one.
+    let wanted = wanted.min(last);
+    (0..=last).find_map(|distance| {
         let before = wanted.checked_sub(distance).filter(|place| matches(*place));
         before.or_else(|| Some(wanted + distance).filter(|place| *place <= last && matches(*place)))
     })
@@ -317,6 +332,7 @@ pub(super) fn apply_patch(
         if is_protected_path(&patch.path) {
             return Err(PatchProblem::Protected { path: patch.path });
         }
+        // A diff applies on top of the plan's earlier ones, as they will be carried out.
         let known = changed.get(&patch.path).or_else(|| files.get(&patch.path));
         let before = match known {
             Some(text) => text.clone(),
@@ -325,6 +341,7 @@ pub(super) fn apply_patch(
         let after = patch.apply_to(before.as_deref())?;
         changed.insert(patch.path, after);
     }
+    // Only after every part applied: a diff that fails leaves nothing half done.
     files.append(&mut changed);
     Ok(())
 }
@@ -334,6 +351,7 @@ pub(super) fn apply_patch(
 fn is_protected_path(path: &str) -> bool {
     let mut parts = path.split(['/', '\\']);
     parts.any(|part| {
+        // File systems of macOS and Windows ignore case: `.GIT/hooks` is `.git/hooks`.
         let part = part.to_lowercase();
         matches!(part.as_str(), ".git" | ".throughline" | "..")
     }) || path.starts_with('/')
@@ -378,6 +396,16 @@ mod tests {
     fn a_hunk_is_found_where_the_lines_moved_to() {
         let diff = "@@ -1,2 +1,2 @@\n a\n-b\n+B\n";
         assert_eq!(applied(diff, Some("x\ny\na\nb\n")), "x\ny\na\nB\n");
+    }
+
+    #[test]
+    fn a_line_number_far_beyond_the_file_ends_the_search() {
+        for line in ["99999999999", "18446744073709551615"] {
+            let found = format!("@@ -{line},1 +1 @@\n-b\n+B\n");
+            assert_eq!(applied(&found, Some("a\nb\n")), "a\nB\n", "{line}");
+            let missing = format!("@@ -{line},1 +1 @@\n-c\n+C\n");
+            assert!(apply(&missing, Some("a\nb\n")).is_err(), "{line}");
+        }
     }
 
     #[test]

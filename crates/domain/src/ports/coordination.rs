@@ -27,6 +27,7 @@ impl NodeKey {
             && other
                 .path
                 .strip_prefix(self.path.as_str())
+                // At a `/` only: `chapter-1` does not cover `chapter-10`.
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 

@@ -179,6 +179,12 @@ pub trait Git {
         Ok(None)
     }
 
+    /// Whether the repository has more files than can be compared within the time of an event after a
+    /// command.
+    fn is_large(&self) -> bool {
+        false
+    }
+
     /// Returns the files that changed since a commit; `None` without a repository.
     fn repository_changes(&self) -> Option<&dyn RepositoryChanges> {
         None

@@ -29,8 +29,8 @@ pub use git::{
 };
 pub use offline_conflicts::{OfflineConflict, OfflineConflicts};
 pub use plan_files::{
-    CheckedPaths, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry,
-    FolderEntryKind, PlanFiles, ScanCacheCheck,
+    CheckedPaths, FileAction, FileChange, FileFault, FileReadResult, FileStamp, FileStatResult,
+    FolderEntry, FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
 pub use repository_changes::RepositoryChanges;
 pub use search_index::SearchIndex;

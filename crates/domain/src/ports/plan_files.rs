@@ -3,7 +3,7 @@
 //! Every path is relative to the project. An implementation never leaves the project: not through
 //! `..`, not through an absolute path, and not through a symlink in any part of the path.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Stat data that tells cheaply whether a file may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,10 +96,28 @@ pub struct ScanCacheCheck {
     pub known: usize,
     /// Whether all of them were compared.
     pub is_whole: bool,
-    /// Changed paths; folders end with a slash.
+    /// Changed files, and folders with other names in them; folders end with a slash.
     pub changed: Vec<String>,
-    /// The names in the changed folders as the cache has them, if all paths were compared.
-    pub known_names: BTreeMap<String, BTreeSet<String>>,
+    /// The names in the changed folders as the cache has them, sorted, if all paths were compared.
+    pub known_names: BTreeMap<String, Vec<String>>,
+}
+
+/// A change of one file, as part of several.
+#[derive(Clone, Copy, Debug)]
+pub struct FileChange<'t> {
+    pub path: &'t str,
+    pub action: FileAction<'t>,
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug)]
+pub enum FileAction<'t> {
+    /// As [`PlanFiles::replace_file`].
+    Replace(&'t str),
+    /// As [`PlanFiles::create_file`].
+    Create(&'t str),
+    /// As [`PlanFiles::remove_file`].
+    Remove,
 }
 
 /// Reads and writes plan files.
@@ -117,8 +135,22 @@ pub trait PlanFiles {
     /// Reads a file as text; a file larger than `max_bytes` is unreadable.
     fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult;
 
+    /// Reads a file as it is; `None` if it is missing, no regular file, or larger than `max_bytes`.
+    fn read_bytes(&self, path: &str, max_bytes: u64) -> Option<Vec<u8>> {
+        // Optional: only pages with pictures read anything but text.
+        let _ = (path, max_bytes);
+        None
+    }
+
     /// Lists a folder, sorted by name; a missing folder is empty.
     fn list_folder(&self, folder: &str) -> Vec<FolderEntry>;
+
+    /// Passes on the names in a folder, in any order; a missing folder has none.
+    fn visit_names(&self, folder: &str, each: &mut dyn FnMut(&str)) {
+        for entry in self.list_folder(folder) {
+            each(&entry.name);
+        }
+    }
 
     /// Starts recording every stat and every listing, for [`Self::keep_looks`].
     fn start_scan_recording(&self) {}
@@ -135,9 +167,13 @@ pub trait PlanFiles {
     /// Compares the scan cache or a part of it with the files, and returns its mark and the changed
     /// paths.
     ///
-    /// `None` if there is no cache, or if more than `most` paths changed: a full scan is then as
-    /// cheap.
-    fn check_scan_cache(&self, extent: CheckedPaths, most: usize) -> Option<ScanCacheCheck> {
+    /// `None` if there is no cache, or if more paths changed than `most` returns for the number of
+    /// those in the cache: a full scan is then as cheap.
+    fn check_scan_cache(
+        &self,
+        extent: CheckedPaths,
+        most: fn(usize) -> usize,
+    ) -> Option<ScanCacheCheck> {
         // No cache: the caller scans everything.
         let _ = (extent, most);
         None
@@ -156,11 +192,56 @@ pub trait PlanFiles {
     /// [`FileFault::Exists`] when the file exists; nothing is overwritten.
     fn create_file(&self, path: &str, text: &str) -> Result<(), FileFault>;
 
+    /// Creates a new file that a power cut may still take, until [`Self::sync_file`]. For a file that
+    /// is written while the state is locked: a sync takes longer than all the rest.
+    ///
+    /// # Errors
+    /// As [`Self::create_file`].
+    fn create_unsynced_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.create_file(path, text)
+    }
+
+    /// Makes a file and its name durable.
+    ///
+    /// # Errors
+    /// [`FileFault`]; the file may be lost in a power cut.
+    fn sync_file(&self, path: &str) -> Result<(), FileFault> {
+        // Nothing to do where `create_unsynced_file` is `create_file`.
+        let _ = path;
+        Ok(())
+    }
+
     /// Deletes a file. The caller must have saved its text as a version first.
     ///
     /// # Errors
     /// [`FileFault`]; the file is then unchanged.
     fn remove_file(&self, path: &str) -> Result<(), FileFault>;
+
+    /// Applies changes of different files, with one result for each. Each is as atomic and, when
+    /// this returns, as durable as if it were made alone; together they need fewer syncs. Files are
+    /// written before any is removed.
+    ///
+    /// `confirm` is called with the index of a change right before it takes effect; one that it
+    /// refuses is left out and counts as done.
+    fn apply_changes(
+        &self,
+        changes: &[FileChange<'_>],
+        confirm: &mut dyn FnMut(usize) -> bool,
+    ) -> Vec<Result<(), FileFault>> {
+        let mut results: Vec<Result<(), FileFault>> = changes.iter().map(|_| Ok(())).collect();
+        for removes in [false, true] {
+            for (index, change) in changes.iter().enumerate() {
+                if matches!(change.action, FileAction::Remove) == removes && confirm(index) {
+                    results[index] = match change.action {
+                        FileAction::Replace(text) => self.replace_file(change.path, text),
+                        FileAction::Create(text) => self.create_file(change.path, text),
+                        FileAction::Remove => self.remove_file(change.path),
+                    };
+                }
+            }
+        }
+        results
+    }
 
     /// Deletes a folder if it is empty. Failing to is harmless.
     fn remove_empty_folder(&self, folder: &str) {

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::fact::Backup;
+use crate::fact::Fact;
 use crate::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use crate::node::Node;
 use crate::operation::{Operation, OperationHead};
@@ -194,6 +195,23 @@ pub trait OperationReader {
     /// # Errors
     /// [`StoreFault`].
     fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
+
+    /// Calls `visit` with each fact of an operation; returns whether there is one. Engines that store
+    /// JSON override it, so that the facts of a large operation are never in memory at once.
+    ///
+    /// # Errors
+    /// [`StoreFault`]. Facts before the error were visited.
+    fn visit_facts(
+        &self,
+        id: OperationId,
+        visit: &mut dyn FnMut(Fact),
+    ) -> Result<bool, StoreFault> {
+        let found = self.load_operation(id)?;
+        let is_found = found.is_some();
+        let facts = found.into_iter().flat_map(|operation| operation.facts);
+        facts.for_each(visit);
+        Ok(is_found)
+    }
 
     /// Returns the operation that undid this one, if any.
     ///

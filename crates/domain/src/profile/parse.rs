@@ -283,6 +283,7 @@ fn parse_names(reader: TomlReader<'_>, raw: &RawNames) -> Result<AliasNames, Tom
     let read = |names: &[Spanned<String>], key: &str| {
         let names = names.iter().map(|name| {
             let lower = name.get_ref().to_lowercase();
+            // No digits: a name must not be mistaken for a number of its level.
             let fits = |c: char| c.is_alphabetic() || c == '-' || c == '_';
             match !lower.is_empty() && lower.len() <= MAX_NAME_BYTES && lower.chars().all(fits) {
                 true => Ok(lower),

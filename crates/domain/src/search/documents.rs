@@ -162,6 +162,8 @@ impl FilteredQuery {
             }
         }
         if query.words.is_empty() {
+            // Filters alone would return everything unranked; `tl tree` and `tl log` list such
+            // things.
             return Err(InvalidQuery::Empty);
         }
         Ok(query)
@@ -212,6 +214,7 @@ fn parse_kind(word: &str) -> Result<DocumentKind, InvalidQuery> {
 fn parse_status(word: &str) -> Result<Status, InvalidQuery> {
     Status::ALL
         .into_iter()
+        // Both spellings: people see the label, scripts the name in JSON.
         .find(|status| status.label() == word || status.as_str() == word)
         .ok_or_else(|| InvalidQuery::Status {
             found: word.to_owned(),

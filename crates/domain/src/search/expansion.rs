@@ -124,22 +124,65 @@ fn find_corrections(word: &str, index: &dyn SearchIndex) -> Result<Vec<String>, 
     // The first letter is rarely wrong; with its neighbour exchanged, the second one is first.
     let mut starts: Vec<String> = word.chars().take(2).map(String::from).collect();
     starts.dedup();
-    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut similar: Vec<(usize, String)> = Vec::new();
     for start in starts {
         for term in index.terms_with_prefix(&start)? {
-            if term.chars().count().abs_diff(length) > most {
-                continue;
-            }
-            let distance = strsim::damerau_levenshtein(word, &term);
-            if distance <= most && index.has_matches(&exact_word(term.clone()))? {
-                found.push((distance, term));
-            }
+            similar.extend(find_distance(word, &term, most).map(|distance| (distance, term)));
         }
     }
-    found.sort();
-    Ok(found
-        .into_iter()
-        .take(MAX_CORRECTIONS)
-        .map(|(_, term)| term)
-        .collect())
+    similar.sort();
+    let mut found = Vec::new();
+    // In order, so that no more words are looked up than are returned.
+    for (_, term) in similar {
+        if found.len() == MAX_CORRECTIONS {
+            break;
+        }
+        if index.has_matches(&exact_word(term.clone()))? {
+            found.push(term);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the edit distance of two words; `None` if it is more than `most`.
+fn find_distance(one: &str, other: &str, most: usize) -> Option<usize> {
+    // The distance itself is a hundred times as much work, and a vocabulary has thousands of words
+    // with the same first letter.
+    if min_distance(one, other) > most {
+        return None;
+    }
+    let distance = strsim::damerau_levenshtein(one, other);
+    (distance <= most).then_some(distance)
+}
+
+/// Returns a lower bound of the edit distance: how many letters one word has more than the other. An
+/// edit adds, takes or replaces one letter, and an exchange none.
+fn min_distance(one: &str, other: &str) -> usize {
+    let mut counts = [0_i32; 128];
+    // Letters that share a place can only make the words look more alike.
+    let place = |letter: char| (u32::from(letter) % 128) as usize;
+    one.chars().for_each(|letter| counts[place(letter)] += 1);
+    other.chars().for_each(|letter| counts[place(letter)] -= 1);
+    let surplus: i32 = counts.iter().filter(|count| **count > 0).sum();
+    let lack: i32 = counts.iter().filter(|count| **count < 0).sum();
+    usize::try_from(surplus.max(-lack)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::find_distance;
+
+    proptest! {
+        #[test]
+        fn the_distance_with_a_limit_is_the_full_distance(
+            one in "[abcя\u{101}1]{0,9}",
+            other in "[abcя\u{101}1]{0,9}",
+            most in 0..4_usize,
+        ) {
+            let full = strsim::damerau_levenshtein(&one, &other);
+            prop_assert_eq!(find_distance(&one, &other, most), (full <= most).then_some(full));
+        }
+    }
 }

@@ -87,6 +87,8 @@ fn locate_words(text: &str) -> Vec<LocatedWord> {
         if is_unspaced || is_word_char(c) {
             match found.last_mut().filter(|_| open) {
                 Some(last) => {
+                    // Lower case may have more letters than the original, so places are kept
+                    // separately.
                     last.word.extend(c.to_lowercase());
                     last.place.end = end;
                 }
@@ -105,6 +107,7 @@ fn find_matches(words: &[LocatedWord], query: &ExpandedQuery) -> Vec<Match> {
     let mut found = Vec::new();
     for at in 0..words.len() {
         for (group, patterns) in query.groups.iter().enumerate() {
+            // The longest, so that a phrase is highlighted as a whole and not only its first word.
             let longest = patterns
                 .iter()
                 .filter(|pattern| fits_at(pattern, words, at))
@@ -115,6 +118,7 @@ fn find_matches(words: &[LocatedWord], query: &ExpandedQuery) -> Vec<Match> {
                     words: at..at + length,
                     group,
                 });
+                // A word is highlighted once, for the first group it belongs to.
                 break;
             }
         }
@@ -149,6 +153,7 @@ fn best_start(matches: &[Match]) -> usize {
             .iter()
             .skip(first)
             .take_while(|found| found.words.end <= start + EXCERPT_WORDS);
+        // Different words of the query say more than one word many times.
         let mut groups: Vec<usize> = inside.map(|found| found.group).collect();
         let all = groups.len();
         groups.sort_unstable();
@@ -182,6 +187,7 @@ fn render_line(text: &str, shown: &Range<usize>, matches: &[Range<usize>]) -> Sn
             snippet.text.push(' ');
             length += 1;
         }
+        // Overlapping matches are merged: the first start stays open until an end.
         if matches.iter().any(|found| found.start == at) {
             started.get_or_insert(length);
         }

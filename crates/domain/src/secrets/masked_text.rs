@@ -115,30 +115,110 @@ pub fn secret_lines(text: &str) -> Vec<MaskedSecret> {
 /// key, and then nothing is lost.
 #[must_use]
 pub fn fill_in_secrets(kept: &str, present: &str, version: VersionHash) -> Option<String> {
-    let secrets: Vec<(String, &str)> = find_secrets(present)
-        .into_iter()
-        .map(|secret| {
-            let value = present.get(secret.range).unwrap_or_default();
-            (render_mask(secret.kind, value), value)
-        })
-        .collect();
+    let secrets = list_secrets(present);
     let mut used = vec![false; secrets.len()];
-    let mut filled = String::with_capacity(kept.len());
-    let mut rest = kept;
-    while let Some((before, mask)) = rest.split_once(MASK_START) {
-        let (mask, after) = mask.split_once(']')?;
-        let mask = format!("{MASK_START}{mask}]");
-        // Equal masks are filled in order; a surplus one repeats the last secret. A wrong guess is
-        // harmless, because the hash decides at the end.
+    // Equal masks are filled in order; a surplus one repeats the last secret. A wrong guess is
+    // harmless, because the hash decides at the end.
+    let filled = replace_masks(kept, |mask| {
         let fitting = || (0..secrets.len()).filter(|index| secrets[*index].0 == mask);
         let index = fitting()
             .find(|index| !used[*index])
             .or_else(|| fitting().next_back())?;
         used[index] = true;
+        Some(secrets[index].1)
+    })?;
+    (VersionHash::of_bytes(filled.as_bytes()) == version).then_some(filled)
+}
+
+/// Puts the secrets of `present`, the current file, into a text that was edited with its masks.
+///
+/// Returns `None` if it is not certain which secret a mask stands for. A text for a file without
+/// secrets is returned as it is: what looks like a mask in it is its author's.
+#[must_use]
+pub fn fill_in_edited(edited: &str, present: &str) -> Option<String> {
+    let secrets = list_secrets(present);
+    if secrets.is_empty() {
+        return Some(edited.to_owned());
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    let is_same = |mask: &str| secrets.iter().filter(|(known, _)| known == mask).count();
+    let count_in_edited = |mask: &str| edited.matches(mask).count();
+    replace_masks(edited, |mask| {
+        let mut fitting = secrets.iter().filter(|(known, _)| known == mask);
+        let (known, first) = fitting.clone().next()?;
+        // Different secrets behind equal masks are told apart by their order alone.
+        let is_certain = fitting.clone().all(|(_, value)| value == first)
+            || is_same(mask) == count_in_edited(mask);
+        let before = seen.iter().filter(|other| **other == known).count();
+        seen.push(known);
+        let chosen = fitting.nth(before).map_or(*first, |(_, value)| *value);
+        is_certain.then_some(chosen)
+    })
+}
+
+/// Returns the secrets of a text with their masks.
+fn list_secrets(text: &str) -> Vec<(String, &str)> {
+    let secrets = find_secrets(text).into_iter();
+    secrets
+        .map(|secret| {
+            let value = text.get(secret.range).unwrap_or_default();
+            (render_mask(secret.kind, value), value)
+        })
+        .collect()
+}
+
+/// Replaces every mask; `None` as soon as there is nothing to replace one with.
+fn replace_masks<'s>(
+    text: &str,
+    mut secret_of: impl FnMut(&str) -> Option<&'s str>,
+) -> Option<String> {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, mask)) = rest.split_once(MASK_START) {
+        let (mask, after) = mask.split_once(']')?;
         filled.push_str(before);
-        filled.push_str(secrets[index].1);
+        filled.push_str(secret_of(&format!("{MASK_START}{mask}]"))?);
         rest = after;
     }
     filled.push_str(rest);
-    (VersionHash::of_bytes(filled.as_bytes()) == version).then_some(filled)
+    Some(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fill_in_edited;
+    use crate::secrets::mask_secrets;
+
+    #[test]
+    fn an_edited_text_keeps_the_secrets_of_its_file() {
+        let file = "# Plan\n\npassword=hunter2secret\n\ntext\n";
+        let masked = mask_secrets(file).into_owned();
+        assert_ne!(masked, file);
+        let edited = masked.replace("text", "other words");
+        let expected = file.replace("text", "other words");
+        assert_eq!(fill_in_edited(&edited, file), Some(expected));
+        assert_eq!(
+            fill_in_edited("no mask any more", file).as_deref(),
+            Some("no mask any more")
+        );
+        assert_eq!(
+            fill_in_edited("a [masked github token] here", file),
+            None,
+            "no secret of the file has this mask"
+        );
+        let written = "a text about [masked password]";
+        assert_eq!(
+            fill_in_edited(written, "no secret").as_deref(),
+            Some(written)
+        );
+    }
+
+    #[test]
+    fn a_mask_that_could_be_two_secrets_is_not_guessed() {
+        let file = "password=hunter2secret\npassword=other9secret\n";
+        let masked = mask_secrets(file).into_owned();
+        assert_eq!(fill_in_edited(&masked, file).as_deref(), Some(file));
+        let one: String = masked.lines().skip(1).collect();
+        assert_eq!(fill_in_edited(&one, file), None);
+    }
 }

@@ -26,7 +26,7 @@ use crate::operation::Verb;
 
 pub(crate) use masked_text::is_masked_text;
 pub use masked_text::{
-    MaskedSecret, MaskedText, fill_in_secrets, render_secret_lines, secret_lines,
+    MaskedSecret, MaskedText, fill_in_edited, fill_in_secrets, render_secret_lines, secret_lines,
 };
 pub(crate) use operation::mask_description;
 pub use operation::{mask_operation, mask_recorded};

@@ -103,6 +103,23 @@ impl ServerAddress {
     }
 }
 
+/// Whether nobody else can read or change what is sent to a URL: it is encrypted, or on this
+/// machine.
+#[must_use]
+pub fn is_confidential_url(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return false;
+    };
+    let host_and_port = rest.split(['/', '?']).next().unwrap_or_default();
+    let is_plain = !rest.contains(['#', ' ', '\\', '@']) && !rest.chars().any(char::is_control);
+    is_plain
+        && match scheme {
+            "https" => !host_and_port.is_empty(),
+            "http" => is_loopback(host_and_port),
+            _ => false,
+        }
+}
+
 fn is_loopback(host_and_port: &str) -> bool {
     // An IPv6 address is in brackets and has colons of its own: `[::1]:7070`.
     let host = match host_and_port.strip_prefix('[') {
@@ -129,7 +146,31 @@ impl fmt::Debug for ServerAddress {
 
 #[cfg(test)]
 mod tests {
-    use super::ServerAddress;
+    use super::{ServerAddress, is_confidential_url};
+
+    #[test]
+    fn a_url_is_confidential_when_encrypted_or_on_this_machine() {
+        for good in [
+            "https://id.example.org",
+            "https://id.example.org/keys?p=policy",
+            "http://127.0.0.1:9/x",
+            "http://[::1]:9",
+        ] {
+            assert!(is_confidential_url(good), "{good}");
+        }
+        for wrong in [
+            "",
+            "id.example.org",
+            "https://",
+            "ftp://id.example.org",
+            "http://id.example.org",
+            "http://localhost.evil.example",
+            "https://id.example.org@evil.example",
+            "https://id.example.org/\nx",
+        ] {
+            assert!(!is_confidential_url(wrong), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_token_never_travels_in_the_open_and_is_never_shown() {

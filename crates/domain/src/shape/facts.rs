@@ -63,6 +63,7 @@ pub fn decide_shape_facts(
         found: found.clone(),
     }));
     let mut facts = facts_from_observations(tree, &sightings, now);
+    // After the new node, below which others may move, and parents first, as the layout lists them.
     for change in &layout.changes {
         if change.parent_before != change.parent_after {
             facts.push(Fact::NodeMoved {
@@ -82,6 +83,8 @@ pub fn decide_shape_facts(
     push_verdict_facts(tree, layout, texts, &mut facts);
     let removed = layout.removed.iter().filter_map(|id| tree.get(*id));
     facts.extend(removed.map(|node| {
+        // A removal says exactly what is removed, so it has to name the text as the facts before
+        // left it.
         let mut node = node.clone();
         if let Some(found) = texts.rewritten.get(&node.id) {
             node.content = to_content(found, &node.content);
@@ -109,12 +112,14 @@ fn push_verdict_facts(tree: &Tree, layout: &Layout, texts: &ShapeTexts, facts: &
         .filter(|node| node.approval.is_some() || node.condemnation.is_some())
         .filter(|node| !layout.removed.contains(&node.id))
         .collect();
+    // In a definite order: the same change has the same facts on every machine.
     nodes.sort_by_key(|node| node.id);
     for node in nodes {
         let (before, now) = moved
             .get(&node.id)
             .copied()
             .unwrap_or((node.parent, node.parent));
+        // Below another parent nothing is carried: nobody compared the text with that one.
         let parent = before
             .filter(|_| before == now)
             .and_then(|parent| tree.get(parent))
@@ -135,6 +140,8 @@ fn push_verdict_facts(tree: &Tree, layout: &Layout, texts: &ShapeTexts, facts: &
         }
         if let Some(condemnation) = &node.condemnation {
             let new = after(node);
+            // An objection to an older text was answered by this one and stays bound to what it was
+            // about.
             let is_of_text = condemnation.canonical.is_some()
                 && condemnation.canonical == node.content.canonical_hash();
             if is_of_text && new.canonical_hash() != condemnation.canonical {
@@ -160,6 +167,8 @@ pub fn rebind_approval(
     parent: Option<(&Content, &Content)>,
 ) -> Approval {
     let mut bound = approval.clone();
+    // Only where the text before was the approved one: otherwise it was a draft already, and must
+    // remain one.
     if text.0.canonical_hash() == Some(approval.canonical)
         && let Content::Text {
             version, canonical, ..
@@ -171,6 +180,7 @@ pub fn rebind_approval(
     let against = approval.parent.map(|parent| parent.canonical);
     if let Some((old, new)) = parent
         && against.is_some()
+        // Likewise for the parent: what was stale before the change is stale after it.
         && old.canonical_hash() == against
         && let Some(ParentVersion { version, canonical }) = new.as_parent_version()
         && Some(canonical) != against

@@ -56,6 +56,8 @@ impl FileMoves {
                 output.map(|output| output.file_for(&folder_above(tree, node), &node.alias)),
             );
         }
+        // Longest first, so that the innermost folder decides; the name only makes the order
+        // definite.
         let by_length = |list: &mut Vec<(String, String)>| {
             list.sort_by(|(a, _), (b, _)| (b.len(), b).cmp(&(a.len(), a)));
         };
@@ -77,6 +79,7 @@ impl FileMoves {
         };
         let old_above = folder_above(tree, node);
         let new_above = parent_folder(above.unwrap_or_default());
+        // Before the plan is compared: prose may move although the plan's own file stays.
         if let Some(output) = &level.output {
             let was = output.file_for(&old_above, &node.alias);
             let path = output.file_for(new_above, &change.after.alias);
@@ -101,6 +104,8 @@ impl FileMoves {
                 listed(pattern, &old_above, old)?,
                 listed(pattern, new_above, new)?,
             );
+            // Only a folder of its own moves as a whole; files beside a shared one belong to
+            // others.
             (!pattern.entry_is_file()).then_some(folders)
         });
         match own_folder {
@@ -113,6 +118,7 @@ impl FileMoves {
     /// Returns where a file goes; `None` if it stays.
     #[must_use]
     pub fn target_of(&self, path: &str) -> Option<String> {
+        // Plan and output have names of their own, which no folder's move may decide.
         if let Some(target) = self.exact.get(path) {
             return Some(target.clone()).filter(|target| target != path);
         }

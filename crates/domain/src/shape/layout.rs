@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::relocation::{follow_ancestor_id, relocate_file};
 use super::{AddedNode, Layout, NodeChange, Place, Position, ShapeRefused, ShapeRequest};
 use crate::ids::NodeId;
 use crate::node::{Node, NodeName};
@@ -31,6 +32,8 @@ pub fn plan_layout(ctx: ShapeContext<'_>, request: &ShapeRequest) -> Result<Layo
         added: None,
         removed: Vec::new(),
     };
+    // Only a merge has a successor to which references are rewritten; those to a plan that was
+    // removed for good stay as its author wrote them.
     let mut replaced = None;
     match request {
         ShapeRequest::Insert { level, place, name } => {
@@ -125,6 +128,8 @@ impl<'a> Arrangement<'a> {
         self.ctx
             .profile
             .find_level(name)
+            // A level without a file is a list in its parent's file: there is nothing to move or
+            // rename.
             .filter(|level| level.file.is_some())
             .ok_or_else(|| ShapeRefused::NoFile {
                 node: name.to_owned(),
@@ -148,6 +153,8 @@ impl<'a> Arrangement<'a> {
 
     /// Returns the alias of a node as it is arranged now, and its number.
     fn name_of(&self, id: NodeId) -> Option<(String, Option<u32>)> {
+        // What is placed wins over the tree: aliases below a renumbered parent contain its new
+        // number.
         let (alias, level) = match (self.placed.get(&id), &self.added, self.ctx.tree.get(id)) {
             (Some(placed), _, Some(node)) => (placed.alias.clone(), &node.level),
             (None, _, Some(node)) => (node.alias.clone(), &node.level),
@@ -166,6 +173,8 @@ impl<'a> Arrangement<'a> {
         number: u32,
         parent: Option<NodeId>,
     ) -> Result<String, ShapeRefused> {
+        // Every alias made of a number passes here, so a shift of siblings cannot run past the last
+        // number either.
         if !level.numbers.contains(&number) {
             return Err(ShapeRefused::OutOfNumbers {
                 level: level.name.clone(),
@@ -238,6 +247,8 @@ impl<'a> Arrangement<'a> {
         self.check_parent(level, place.parent)?;
         let mut siblings = self.siblings(level, place.parent);
         siblings.retain(|(id, _)| Some(*id) != without);
+        // A name is taken as it is or refused: siblings are shifted for a position only, not for a
+        // word that a person chose.
         if let Some(name) = name {
             let read = level.read_alias(name)?;
             return self.check_free(&siblings, read, place.parent);
@@ -262,6 +273,8 @@ impl<'a> Arrangement<'a> {
         parent: Option<NodeId>,
     ) -> Result<Slot, ShapeRefused> {
         let above = parent.and_then(|parent| self.name_of(parent));
+        // `scene-0204` fits below chapter 2 alone; anywhere else the next scan would not take it
+        // for that parent's child.
         let belongs = above.is_none_or(|(alias, number)| read.belongs_to(&alias, number));
         if !belongs || siblings.iter().any(|(_, other)| other.alias == read.alias) {
             return Err(ShapeRefused::Taken { alias: read.alias });
@@ -279,6 +292,8 @@ impl<'a> Arrangement<'a> {
         siblings: &[(NodeId, ReadAlias)],
         position: Position,
     ) -> Result<u32, ShapeRefused> {
+        // A range may begin with 0 (`story`: chapter 0), but nobody gets that number without
+        // asking.
         let first = (*level.numbers.start()).max(1);
         let last = siblings.iter().filter_map(|(_, read)| read.number).max();
         let index_of = |id: NodeId| {
@@ -322,6 +337,7 @@ impl<'a> Arrangement<'a> {
             let mut found = siblings.iter();
             found.find(|(_, read)| read.number == Some(wanted))
         };
+        // The first gap absorbs the shift: siblings behind it keep their numbers and files.
         let mut end = number;
         while at(end).is_some() {
             end += 1;
@@ -386,6 +402,7 @@ impl<'a> Arrangement<'a> {
     fn move_node(&mut self, id: NodeId, place: Place) -> Result<(), ShapeRefused> {
         let node = self.get(id)?;
         let level = self.level_of(node)?;
+        // Below its own subtree the node would be part of a cycle that no walk from a root reaches.
         let mut above = place.parent;
         while let Some(parent) = above {
             if parent == id {
@@ -412,6 +429,8 @@ impl<'a> Arrangement<'a> {
             self.place(id, place.parent, node.alias.clone(), node.order);
             return Ok(());
         }
+        // Among siblings the numbers in use are only permuted. A number that was asked for is
+        // honoured, even where it leaves a gap.
         if node.parent == place.parent && !matches!(place.position, Position::Number(_)) {
             return self.reorder_siblings(level, node, place);
         }
@@ -428,6 +447,7 @@ impl<'a> Arrangement<'a> {
         place: Place,
     ) -> Result<(), ShapeRefused> {
         let mut siblings = self.siblings(level, place.parent);
+        // Named siblings (`prologue`) have no number to give away.
         siblings.retain(|(_, read)| read.number.is_some());
         let numbers: Vec<u32> = siblings
             .iter()
@@ -498,10 +518,13 @@ impl<'a> Arrangement<'a> {
                 .collect(),
         };
         for level in levels {
+            // In a flat level the number is an id that commits and links mention; its gaps mean
+            // nothing.
             if !level.alias.is_numbered() || level.file.is_none() || level.is_flat() {
                 continue;
             }
             let siblings = self.siblings(level, parent);
+            // A sequence that begins with 0 keeps doing so; any other begins with 1.
             let mut next = siblings
                 .iter()
                 .find_map(|(_, read)| read.number)
@@ -517,6 +540,8 @@ impl<'a> Arrangement<'a> {
                         next += 1;
                     }
                     None => {
+                        // `interlude-04` stays behind the plan that was number 4, whatever that one
+                        // is called now.
                         let follows = previous.filter(|(own, _)| i64::from(*own) == read.order);
                         if let (Some((_, new)), Some((name, _))) =
                             (follows, read.alias.rsplit_once('-'))
@@ -609,6 +634,7 @@ impl<'a> Arrangement<'a> {
         // Items of its file go with it.
         let items = children.iter().filter(|child| child.path.is_none());
         let items: Vec<NodeId> = items.map(|child| child.id).collect();
+        // In front: a child has to be removed before its parent, as in `remove_subtree`.
         self.removed.splice(0..0, items);
         Ok(())
     }
@@ -616,6 +642,8 @@ impl<'a> Arrangement<'a> {
     fn remove_subtree(&mut self, id: NodeId) -> Result<(), ShapeRefused> {
         self.get(id)?;
         let subtree = self.ctx.tree.subtree_preorder(id);
+        // Reversed preorder, so that no fact leaves a child without its parent, and undoing them
+        // adds parents first.
         self.removed = subtree.into_iter().rev().map(|node| node.id).collect();
         Ok(())
     }
@@ -665,6 +693,7 @@ impl<'a> Arrangement<'a> {
         let parent = placed.as_ref().map_or(node.parent, |placed| placed.parent);
         let above = parent.and_then(|parent| followed.change_of(parent));
         let is_below_new = parent == Some(self.ctx.next_id) && self.added.is_some();
+        // The walk is in preorder, so a change of any ancestor has been found by now.
         if placed.is_none() && above.is_none() && !is_below_new {
             return Ok(());
         }
@@ -678,7 +707,15 @@ impl<'a> Arrangement<'a> {
         let path = match &node.path {
             Some(path) => {
                 let folders = &followed.folders;
-                Some(self.relocate_file(level, node, path, parent, &alias, folders)?)
+                Some(relocate_file(
+                    self.ctx.tree,
+                    level,
+                    node,
+                    path,
+                    parent,
+                    &alias,
+                    folders,
+                )?)
             }
             None => None,
         };
@@ -693,8 +730,10 @@ impl<'a> Arrangement<'a> {
             before: node.name(),
             after: NodeName { alias, order, path },
         };
+        // Reordering and closing gaps place every sibling, also those that keep their number.
         let is_same = change.before == change.after && change.parent_before == change.parent_after;
         if !is_same {
+            // The level below is named by `name_of`, which looks at placed nodes first.
             self.place(
                 node.id,
                 parent,
@@ -728,70 +767,5 @@ impl<'a> Arrangement<'a> {
             }
             _ => Ok(node.alias.clone()),
         }
-    }
-
-    /// Returns the file of a node below another folder or with another alias.
-    fn relocate_file(
-        &self,
-        level: &Level,
-        node: &Node,
-        path: &str,
-        parent: Option<NodeId>,
-        alias: &str,
-        folders: &HashMap<NodeId, String>,
-    ) -> Result<String, ShapeRefused> {
-        let tree = self.ctx.tree;
-        let folder_of = |parent: Option<NodeId>| {
-            let path = parent
-                .and_then(|id| tree.get(id))
-                .and_then(|it| it.path.as_deref());
-            parent_folder(path.unwrap_or_default()).to_owned()
-        };
-        let (old_folder, new_folder) = match level.is_flat() {
-            true => (String::new(), String::new()),
-            false => (
-                folder_of(node.parent),
-                parent
-                    .and_then(|parent| folders.get(&parent).cloned())
-                    .unwrap_or_else(|| folder_of(parent)),
-            ),
-        };
-        let relocated = level.file_patterns().find_map(|pattern| {
-            let entry = pattern.entry_of(&old_folder, path)?;
-            let renamed = match alias == node.alias {
-                true => entry.to_owned(),
-                false => pattern.rename_entry(entry, alias)?,
-            };
-            let own = pattern.alias_in(&renamed)?.to_owned();
-            Some(pattern.file_at(&new_folder, &renamed, &own))
-        });
-        relocated.ok_or_else(|| ShapeRefused::ForeignFile {
-            path: path.to_owned(),
-        })
-    }
-}
-
-/// Returns the id of a descendant after a change of its ancestor's: ids that continue the ancestor's
-/// follow it, others stay.
-fn follow_ancestor_id(id: &str, old: &str, new: &str) -> Option<String> {
-    let rest = id.strip_prefix(old).filter(|rest| !rest.is_empty())?;
-    // `0171` is not below `017`: digits and letters alternate from level to level.
-    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    (is_digit(old.chars().next_back()) != is_digit(rest.chars().next()))
-        .then(|| format!("{new}{rest}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn descendants_that_continue_the_id_follow_it() {
-        let follow = |id| follow_ancestor_id(id, "017", "018");
-        assert_eq!(follow("017a").as_deref(), Some("018a"));
-        assert_eq!(follow("017a1").as_deref(), Some("018a1"));
-        assert_eq!(follow("017"), None);
-        assert_eq!(follow("0171"), None);
-        assert_eq!(follow("016"), None);
     }
 }

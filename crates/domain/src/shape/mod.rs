@@ -10,6 +10,7 @@ mod file_moves;
 mod layout;
 mod plan_texts;
 mod references;
+mod relocation;
 
 use crate::ids::NodeId;
 use crate::node::NodeName;

@@ -37,8 +37,11 @@ fn compose_heading(
             None => name,
         };
         match title {
-            Some(title) => format!("# {name}: {title}"),
-            None => format!("# {name}"),
+            // A prologue with the title "Prologue" is not called so twice.
+            Some(title) if title.to_lowercase() != name.to_lowercase() => {
+                format!("# {name}: {title}")
+            }
+            _ => format!("# {name}"),
         }
     })
 }
@@ -62,9 +65,11 @@ fn imitate_heading(
     sibling: &str,
     text: &str,
 ) -> Option<String> {
+    // Only between numbers: the heading of a prologue is no model for a chapter's.
     let (new, old) = (level.number_of(alias)?, level.number_of(sibling)?);
     let (_, body) = front_matter::split_front_matter(text);
     let line = body.get(find_first_heading(body)?..)?.lines().next()?;
+    // With the parent's digits first, as headings of scenes mostly have it (`0204`).
     let spelled = [
         (bare_number(level, sibling), bare_number(level, alias)),
         (old.to_string(), new.to_string()),
@@ -75,6 +80,7 @@ fn imitate_heading(
         let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         let before = line.get(..at)?.chars().next_back();
         let after = line.get(at + was.len()..)?.chars().next();
+        // `4` in `2024` or `14` is another number.
         (!is_digit(before) && !is_digit(after)).then_some((at, was, now))
     })?;
     let (head, tail) = (line.get(..at)?, line.get(at + was.len()..)?);
@@ -104,6 +110,7 @@ pub fn rewrite_heading_title(text: &str, old_title: &str, title: &str) -> Option
     let front = text.strip_suffix(body).unwrap_or_default();
     let start = find_first_heading(body)?;
     let line = body.get(start..)?.lines().next()?;
+    // Only at the end of the line: what comes before the title is the number, in any language.
     let renamed = line.strip_suffix(old_title)?;
     let (head, tail) = (body.get(..start)?, body.get(start + line.len()..)?);
     Some(format!("{front}{head}{renamed}{title}{tail}"))
@@ -124,16 +131,20 @@ pub fn split_text<'t>(text: &'t str, at: &str) -> Result<(&'t str, &'t str), Sha
     let mut found = None;
     let mut is_code = false;
     for (index, line) in text.split_inclusive('\n').enumerate() {
+        // A `#` in a code block is a comment of a script.
         is_code ^= line.trim_start().starts_with("```");
         let is_heading = !is_code
             && line.starts_with('#')
             && line.trim().trim_start_matches('#').trim().to_lowercase() == wanted;
+        // Lines count from the top of the file, as editors show them, but front matter is never
+        // split.
         if offset >= body_start && (line_number == Some(index + 1) || is_heading) {
             found = Some(offset);
             break;
         }
         offset += line.len();
     }
+    // The first part has to keep some text, or the plan would only be renamed.
     let at = found.filter(|at| {
         let before = text.get(body_start..*at).unwrap_or_default();
         !before.trim().is_empty()

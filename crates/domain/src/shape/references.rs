@@ -5,6 +5,7 @@
 //! links, links to files, and a level's label with a number (`Chapter 4`, `Глава 4`). What cannot be
 //! resolved to one plan stays as it is, and so does everything else, byte for byte.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::{FileMoves, Layout};
@@ -38,7 +39,13 @@ struct NamedTree<'a> {
     tree: &'a Tree,
     profiles: &'a [Profile],
     by_alias: HashMap<&'a str, Vec<&'a Node>>,
+    /// The nodes of a level by their numbers, for the levels that were asked for: reading every
+    /// alias for every reference took three quarters of a change of shape.
+    by_number: RefCell<HashMap<*const Level, NumberedNodes<'a>>>,
 }
+
+/// The nodes of a level by their numbers.
+type NumberedNodes<'a> = HashMap<u32, Vec<&'a Node>>;
 
 impl<'a> NamedTree<'a> {
     fn new(tree: &'a Tree, profiles: &'a [Profile]) -> Self {
@@ -50,7 +57,23 @@ impl<'a> NamedTree<'a> {
             tree,
             profiles,
             by_alias,
+            by_number: RefCell::default(),
         }
+    }
+
+    /// Returns the nodes of a level with a number.
+    fn numbered_nodes(&self, level: &Level, number: u32) -> Vec<&'a Node> {
+        let mut known = self.by_number.borrow_mut();
+        let nodes = known.entry(std::ptr::from_ref(level)).or_insert_with(|| {
+            let mut nodes = NumberedNodes::new();
+            for node in self.tree.nodes().filter(|node| node.level == level.name) {
+                if let Some(number) = level.number_of(&node.alias) {
+                    nodes.entry(number).or_default().push(node);
+                }
+            }
+            nodes
+        });
+        nodes.get(&number).cloned().unwrap_or_default()
     }
 
     /// Resolves a path of aliases as it is meant in the plan of `from`: of several, the nearest.
@@ -59,6 +82,8 @@ impl<'a> NamedTree<'a> {
             Some((above, alias)) => (Some(above), alias),
             None => (None, path),
         };
+        // A path may leave out its upper part, as people write it: `chapter-04/scene-0402` without
+        // the act.
         let candidates = self.by_alias.get(alias)?.iter().copied().filter(|node| {
             above.is_none_or(|above| {
                 let own = self.tree.alias_path(node);
@@ -79,6 +104,8 @@ impl<'a> NamedTree<'a> {
     fn resolve_number(&self, level: &Level, digits: &str, from: NodeId) -> Option<&'a Node> {
         let is_of_level = |node: &&'a Node| node.level == level.name;
         if let Ok(read) = level.read_alias(digits) {
+            // `scene-0204` repeats its chapter's number, so it means one scene of the whole act;
+            // other aliases are unique below their parent only.
             let scope = if level.alias.contains_parent() { 2 } else { 1 };
             let candidates = self.by_alias.get(read.alias.as_str())?;
             let candidates = candidates.iter().copied().filter(is_of_level);
@@ -90,10 +117,9 @@ impl<'a> NamedTree<'a> {
         }
         // A number alone, in the plan of the parent or in one below it.
         let number: u32 = digits.parse().ok()?;
-        let candidates = self.tree.nodes().filter(is_of_level).filter(|node| {
-            level.number_of(&node.alias) == Some(number) && self.is_in_scope(node, 1, from)
-        });
-        self.pick_nearest(candidates.collect(), from)
+        let mut candidates = self.numbered_nodes(level, number);
+        candidates.retain(|node| self.is_in_scope(node, 1, from));
+        self.pick_nearest(candidates, from)
     }
 
     /// Whether `from` is the ancestor `steps` above the node, or below it.
@@ -116,6 +142,7 @@ impl<'a> NamedTree<'a> {
 
     /// Picks the candidate with the nearest common ancestor; `None` if several are equally near.
     fn pick_nearest(&self, candidates: Vec<&'a Node>, from: NodeId) -> Option<&'a Node> {
+        // The usual case, without walking any ancestors.
         if let [one] = candidates.as_slice() {
             return Some(one);
         }
@@ -129,6 +156,7 @@ impl<'a> NamedTree<'a> {
             .into_iter()
             .filter(|node| shared(node) == nearest);
         let one = found.next()?;
+        // A guess would make a sentence about one plan a sentence about another; it stays as it is.
         found.next().is_none().then_some(one)
     }
 
@@ -154,7 +182,10 @@ impl<'a> ReferenceRewriter<'a> {
         for level in profiles.iter().flat_map(|profile| &profile.levels) {
             let own = std::iter::once(&level.name).chain(&level.labels);
             for label in own.filter(|_| level.alias.is_numbered()) {
-                let known = labels.entry(label.to_lowercase()).or_default();
+                // The full stop of an abbreviation (`Ch. 4`) is part of the gap before the number.
+                let word = label.trim_end_matches('.').to_lowercase();
+                let known = labels.entry(word).or_default();
+                // A level's name is usually among its labels too.
                 if !known.iter().any(|other| std::ptr::eq(*other, level)) {
                     known.push(level);
                 }
@@ -162,6 +193,7 @@ impl<'a> ReferenceRewriter<'a> {
         }
         let entry_of = |path: &Option<String>, alias: &str| {
             let parts = path.as_deref().unwrap_or_default().split('/');
+            // Equal parts need no entry: they are the alias, which `rewrite_reference` resolves.
             let mut named = parts.filter(|part| part.starts_with(alias) && *part != alias);
             named
                 .next()
@@ -200,6 +232,8 @@ impl<'a> ReferenceRewriter<'a> {
             folder: parent_folder(path),
             new_folder: parent_folder(new_path),
         };
+        // Front matter is edited value by value: parsing and writing YAML would lose comments and
+        // quoting, and with them the text's version.
         let keys = front_matter::edit_values(text, REFERENCE_KEYS, |value| {
             rewrite_words(value, is_path_char, |word, _| {
                 self.rewrite_reference(word, &scope)
@@ -241,6 +275,7 @@ impl<'a> ReferenceRewriter<'a> {
         let Some((old, new)) = self.own_aliases(node) else {
             return body.to_owned();
         };
+        // Only the first heading: a number further down may be about anything.
         let Some(start) = find_first_heading(body) else {
             return body.to_owned();
         };
@@ -276,6 +311,7 @@ impl<'a> ReferenceRewriter<'a> {
         while let Some(at) = rest.find("](") {
             let (head, tail) = rest.split_at(at + 2);
             result.push_str(&self.rewrite_prose(head, scope));
+            // A `#fragment` and a title after a space are not part of the path.
             let end = tail.find([')', ' ', '\n', '#']).unwrap_or(tail.len());
             let (link, after) = tail.split_at(end);
             let rewritten = self.rewrite_link(link, scope);
@@ -296,6 +332,7 @@ impl<'a> ReferenceRewriter<'a> {
 
     /// Rewrites one word of a body: an alias with a literal prefix, a path, or a wiki link.
     fn rewrite_word(&self, word: &str, scope: &TextScope<'_>, is_wiki: bool) -> Option<String> {
+        // Before anything is resolved: `017-count` is a folder name, no alias.
         if let Some(entry) = self.entries.get(word) {
             return Some(entry.clone());
         }
@@ -336,6 +373,8 @@ impl<'a> ReferenceRewriter<'a> {
         let depth = word.split('/').count();
         let full = self.after.tree.alias_path(now);
         let parts: Vec<&str> = full.split('/').collect();
+        // Resolved once more in the new tree: a short name can become ambiguous, or mean another
+        // plan, only there.
         let is_same = |spelled: &str| {
             let found = self.after.resolve_path(spelled, scope.node_after);
             found.is_some_and(|found| found.id == target)
@@ -351,6 +390,7 @@ impl<'a> ReferenceRewriter<'a> {
     /// A need is resolved by a stricter rule than other references, and a plan that is added
     /// elsewhere can make one ambiguous whose own plans did not change.
     fn rewrite_need(&self, entry: &str, before: &str, scope: &TextScope<'_>) -> Option<String> {
+        // The rest of a line after `#` is a YAML comment.
         if before
             .lines()
             .next_back()
@@ -360,6 +400,8 @@ impl<'a> ReferenceRewriter<'a> {
         }
         let name = entry.trim_start_matches([' ', '-']).trim_end();
         let at = entry.find(name)?;
+        // A need that the strict rule does not resolve is still followed if its plan changed, as
+        // other references are.
         let was = self.before.resolve_need(name, scope.node).or_else(|| {
             let near = self.before.resolve_path(name, scope.node)?;
             self.find_target(near, scope).map(|_| near)
@@ -403,6 +445,8 @@ impl<'a> ReferenceRewriter<'a> {
 
     /// Rewrites the target of a Markdown link: `../chapter-04/plan.md`.
     fn rewrite_link(&self, link: &str, scope: &TextScope<'_>) -> Option<String> {
+        // URLs, anchors, absolute paths and links in angle brackets are not relative paths of the
+        // project.
         if link.is_empty() || link.contains(':') || link.starts_with(['/', '<']) {
             return None;
         }
@@ -411,6 +455,7 @@ impl<'a> ReferenceRewriter<'a> {
             Some((old, new)) if *old == target => new.clone(),
             _ => self.moves.target_of(&target).unwrap_or(target),
         };
+        // A link that still leads there keeps its spelling, even one with needless `./`.
         if resolve_relative(scope.new_folder, link).as_deref() == Some(moved.as_str()) {
             return None;
         }
@@ -454,6 +499,7 @@ impl<'a> ReferenceRewriter<'a> {
         loop {
             let rest = text.get(used..).unwrap_or_default();
             let digits = leading_digits(rest);
+            // `4th` and `4a` are words, not numbers of plans.
             let is_number = !digits.is_empty()
                 && !rest
                     .get(digits.len()..)
@@ -479,6 +525,8 @@ impl<'a> ReferenceRewriter<'a> {
             let was = self.before.resolve_number(level, digits, scope.node)?;
             let (target, now) = self.find_target(was, scope)?;
             let spelled = respell_number(level, digits, &was.alias, &now.alias)?;
+            // The new number must mean the same plan from here; otherwise the sentence keeps the
+            // old one, which a person notices, instead of a wrong one, which nobody does.
             let found = self.after.resolve_number(level, &spelled, scope.node_after);
             found
                 .is_some_and(|found| found.id == target)
@@ -509,10 +557,12 @@ fn respell_number(level: &Level, digits: &str, old: &str, new: &str) -> Option<S
             .all(|byte| byte.is_ascii_digit())
             .then(|| rest.to_owned())
     };
+    // Spelled with the parent's digits (`Scene 0204`), so it is spelled like that again.
     if level.alias.contains_parent() && bare(old).as_deref() == Some(digits) {
         return bare(new).or_else(|| Some(now.to_string()));
     }
     let is_own = digits.parse() == Ok(was);
+    // Leading zeros are kept as wide as the author wrote them.
     let width = if digits.starts_with('0') {
         digits.len()
     } else {
@@ -569,6 +619,7 @@ fn resolve_relative(folder: &str, link: &str) -> Option<String> {
         match part {
             "" | "." => {}
             ".." => {
+                // Above the root is another project's file, which no move of ours concerns.
                 parts.pop()?;
             }
             name => parts.push(name),
@@ -586,6 +637,7 @@ fn make_relative(folder: &str, file: &str) -> String {
         .zip(&to)
         .take_while(|(a, b)| a == b)
         .count()
+        // The file's own name is never shared with a folder, or nothing would be left to link to.
         .min(to.len().saturating_sub(1));
     let up = std::iter::repeat_n("..", from.len() - shared);
     let down = to.get(shared..).unwrap_or_default().iter().copied();

@@ -165,6 +165,8 @@ impl ShellLine {
             });
             found.extend(redirected.chain(command.written_arguments()));
         }
+        // A pattern or variable names a file only the shell knows; such a line is rescanned
+        // afterwards.
         found.retain(|(word, _)| word.is_literal && !word.text.is_empty());
         found
             .into_iter()
@@ -214,6 +216,7 @@ impl ShellCommand {
         loop {
             let (first, after) = rest.split_first()?;
             match first.text.as_str() {
+                // Global options whose value is a word of its own, which is not the command.
                 "-C" | "-c" | "--git-dir" | "--work-tree" => {
                     rest = after.get(1..).unwrap_or_default();
                 }
@@ -257,12 +260,15 @@ impl ShellCommand {
         };
         match program {
             "git" => self.git_command().is_none_or(|(verb, _)| {
+                // An unknown word may be an alias of `commit`.
                 COMMITTING_GIT_COMMANDS.contains(&verb) || !is_known_git(verb)
             }),
             "jj" | "gh" | "hg" => true,
             _ => {
                 let says =
                     |word: &Word| word.text.contains("commit") || word.text.contains("merge");
+                // The first words name script and task (`npm run commit`); further ones are mostly
+                // text.
                 !self.only_reads() && self.words.iter().take(3).any(says)
             }
         }
@@ -277,6 +283,8 @@ impl ShellCommand {
             (Some("tee"), _) if has_option("-a") || has_option("--append") => (operands, CHANGED),
             (Some("tee"), _) => (operands, REPLACED),
             (Some("touch" | "truncate"), _) => (operands, CHANGED),
+            // If the last one is a folder, it is no plan file, and the rescan finds what was put
+            // into it.
             (Some("cp" | "mv" | "install"), [_, .., last]) => (vec![*last], REPLACED),
             (Some("sed" | "perl"), _) if self.edits_in_place() => (self.edited_files(), CHANGED),
             _ => return Vec::new(),
@@ -310,6 +318,7 @@ impl ShellCommand {
         self.arguments().iter().any(|word| {
             let text = word.text.as_str();
             text.starts_with("--in-place")
+                // Combined with other letters (`-ni`) or with a suffix for the backup (`-i.bak`).
                 || text.starts_with('-') && !text.starts_with("--") && text.contains('i')
         })
     }
@@ -345,13 +354,16 @@ fn is_known_git(verb: &str) -> bool {
         )
 }
 
-/// Whether a word is the option, alone, combined with others (`-uo file`) or with its value
-/// (`--output=file`).
+/// Whether a word is the option, alone, combined with others (`-uo file`), with its value
+/// (`--output=file`), or abbreviated (`--out`), as GNU programs and git accept it.
 fn asks_for(word: &Word, option: &str) -> bool {
     let text = word.text.as_str();
     match option.strip_prefix('-').filter(|rest| rest.len() == 1) {
         Some(letter) => text.starts_with('-') && !text.starts_with("--") && text.contains(letter),
-        None => text.split('=').next() == Some(option),
+        None => {
+            let name = text.split('=').next().unwrap_or_default();
+            name.len() > "--".len() && option.starts_with(name)
+        }
     }
 }
 
@@ -424,6 +436,10 @@ mod tests {
             "sort -o plans/act-1.md a",
             "sort -uo plans/act-1.md a",
             "sort --output=plans/act-1.md a",
+            "sort --out=plans/act-1.md a",
+            "echo \"$'\" ; rm x ; echo \"'\"",
+            "$'\\x72m' x",
+            "$\"rm\" x",
             "uniq a plans/act-1.md",
             "git commit -am x",
             "git checkout .",

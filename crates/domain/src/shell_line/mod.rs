@@ -5,6 +5,7 @@
 //! substitutions, heredocs and programs that start another one (`env`, `sudo`, `bash -c`) are
 //! understood; what is not is marked, so that a reader can be careful.
 
+mod ansi_c_quotes;
 mod effects;
 mod parser;
 mod wrappers;
@@ -74,11 +75,14 @@ impl ShellLine {
     #[must_use]
     pub fn runs_own_hook(&self) -> bool {
         self.commands.iter().any(|command| {
-            command.program() == Some("tl")
-                && command
-                    .arguments()
-                    .iter()
-                    .any(|word| word.text == "hook" || !word.is_literal)
+            let mut arguments = command.arguments().iter();
+            match command.program() {
+                // A variable may expand to `hook`, so it counts as one.
+                Some("tl") => arguments.any(|word| word.text == "hook" || !word.is_literal),
+                // A program named by a variable may be this one.
+                None => arguments.any(|word| word.text == "hook"),
+                Some(_) => false,
+            }
         })
     }
 }
@@ -87,6 +91,8 @@ impl ShellCommand {
     /// Returns the name of the program without its directory; `None` if the line does not say it.
     #[must_use]
     pub fn program(&self) -> Option<&str> {
+        // A program named by a variable is unknown; `only_reads` and `may_commit` then assume the
+        // worst.
         let word = self.words.first().filter(|word| word.is_literal)?;
         word.text.rsplit('/').next()
     }
@@ -172,7 +178,7 @@ mod tests {
                 "-m",
                 "fix: don't \"stop\"",
                 "a b c",
-                "x\\ty"
+                "x\ty"
             ]
         );
     }
@@ -267,6 +273,9 @@ mod tests {
             "tl \"hook\" x",
             "tl --project . hook x",
             "tl $WHAT",
+            "$PROGRAM hook x",
+            "tl $'\\x68ook' x",
+            "echo \"$'\" ; tl hook x ; echo \"'\"",
         ] {
             assert!(ShellLine::parse(line).runs_own_hook(), "{line}");
         }

@@ -1,5 +1,6 @@
 //! Splits a line into commands and words.
 
+use super::ansi_c_quotes::decode_ansi_c_quotes;
 use super::{Redirection, ShellCommand, ShellLine, Word, wrappers};
 
 /// Maximum depth of substitutions and started shells.
@@ -92,10 +93,14 @@ impl Parser {
                         self.at += 1;
                     }
                 }
+                // Before the plain `&`, which would end the command and run the rest in the
+                // background.
                 '&' if self.starts_with("&>") => {
                     self.at += 1;
                     self.parse_redirection();
                 }
+                // `&&`, `||` and `;;` are read as two ends; an empty command between them is
+                // dropped.
                 ';' | '&' | '|' => {
                     self.at += 1;
                     self.finish_command();
@@ -111,6 +116,8 @@ impl Parser {
                     self.finish_command();
                     self.line.is_understood = false;
                 }
+                // A process substitution is an argument and runs its commands; it is no
+                // redirection.
                 '<' if self.starts_with("<(") => self.parse_word(),
                 '>' if self.starts_with(">(") => self.parse_word(),
                 '<' | '>' => self.parse_redirection(),
@@ -124,6 +131,7 @@ impl Parser {
             }
         }
         self.finish_command();
+        // The closing `)` never came.
         self.line.is_understood &= end.is_none();
     }
 
@@ -171,10 +179,12 @@ impl Parser {
             }
         }
         let appends = self.take_operator(">");
+        // `>|` overwrites even where `noclobber` is set.
         let _ = self.take_operator("|");
         let is_descriptor = self.take_operator("&");
         let target = self.read_word();
         let is_number = target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
+        // The common sinks; any other device counts as a written file.
         let is_device = matches!(
             target.text.as_str(),
             "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty"
@@ -188,6 +198,7 @@ impl Parser {
         let strips_tabs = self.take_operator("-");
         let begin = self.at;
         let end = self.read_word();
+        // A quoted delimiter, in whole or in part, switches expansion of the body off.
         let is_expanded = !self
             .text_since(begin)
             .iter()
@@ -219,6 +230,7 @@ impl Parser {
                 if line == heredoc.end {
                     break;
                 }
+                // It runs a command that is not parsed here.
                 if heredoc.is_expanded && (line.contains("$(") || line.contains('`')) {
                     self.line.is_understood = false;
                 }
@@ -230,6 +242,7 @@ impl Parser {
     fn parse_word(&mut self) {
         let begin = self.at;
         let word = self.read_word();
+        // By the text as written: in `"A=b" cmd` the quoted word is the program.
         let is_assignment = self.command.words.is_empty() && {
             let raw: String = self.text_since(begin).iter().collect();
             wrappers::is_assignment(&raw)
@@ -280,6 +293,9 @@ impl Parser {
                     }
                     self.at += 1;
                 }
+                '$' if self.starts_with("$'") => self.read_ansi_c_quoted(&mut word),
+                // Translated text: without a catalogue it is the text itself.
+                '$' if self.starts_with("$\"") => self.at += 1,
                 '$' | '`' => self.read_expansion(&mut word),
                 '*' | '?' | '[' | '{' => {
                     // `[` alone is a program, `{` alone a group, `{}` an argument of `find`.
@@ -310,6 +326,19 @@ impl Parser {
             word.text.push(c);
         }
         self.line.is_understood = false;
+    }
+
+    /// Reads `$'…'`. Only outside of double quotes, in which it is ordinary text.
+    fn read_ansi_c_quoted(&mut self, word: &mut Word) {
+        self.at += 2;
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        if let Some((text, length)) = decode_ansi_c_quotes(rest) {
+            word.text.push_str(&text);
+            self.at += length;
+        } else {
+            self.at = self.text.len();
+            self.line.is_understood = false;
+        }
     }
 
     fn read_double_quoted(&mut self, word: &mut Word) {
@@ -354,8 +383,6 @@ impl Parser {
             self.at += 1;
             self.append_line(&inner);
             word.is_literal = false;
-        } else if self.take_operator("$'") {
-            self.read_until_quote(word);
         } else if self.take_operator("$((") {
             // Arithmetic runs no program, unless a substitution hides in it.
             self.skip_balanced('(', ')', 2);
@@ -395,6 +422,7 @@ impl Parser {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             self.line.is_understood = false;
+            // Nothing after it can be trusted to be outside of the substitution.
             self.at = self.text.len();
         } else {
             self.parse_commands(Some(')'));

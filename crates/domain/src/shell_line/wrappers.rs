@@ -49,6 +49,7 @@ pub(super) fn find_run_commands(
 ) -> (Vec<ShellCommand>, bool) {
     let is_word =
         |word: &Word, words: &[&str]| word.is_literal && words.contains(&word.text.as_str());
+    // Several may follow each other: `then if ! cmd`.
     while let Some(first) = command.words.first() {
         if !is_word(first, KEYWORDS) {
             break;
@@ -63,6 +64,7 @@ pub(super) fn find_run_commands(
         command.words.clear();
     }
     if command.words.is_empty() {
+        // `> file` without a program empties the file.
         let only_writes = !command.writes.is_empty();
         return (
             if only_writes {
@@ -74,6 +76,7 @@ pub(super) fn find_run_commands(
         );
     }
     let mut is_certain = true;
+    // Wrappers nest: `sudo env X=1 nice cmd`.
     while let Some(inner) = find_wrapped(&command) {
         let ShellCommand {
             has_assignments,
@@ -90,8 +93,10 @@ pub(super) fn find_run_commands(
     }
     match find_inner_line(&command) {
         Some(inner) if inner.is_literal => {
+            // The depth is bounded in `parse_line`: a line may quote itself any number of times.
             let mut line = parse_line(&inner.text, depth + 1);
             if !command.writes.is_empty() {
+                // A redirection of the shell itself writes too, whatever it runs.
                 line.commands.push(ShellCommand {
                     writes: std::mem::take(&mut command.writes),
                     ..ShellCommand::default()
@@ -99,6 +104,7 @@ pub(super) fn find_run_commands(
             }
             (line.commands, is_certain && line.is_understood)
         }
+        // A line with a variable in it can be anything.
         Some(_) => (vec![command], false),
         None => (vec![command], is_certain),
     }
@@ -165,6 +171,7 @@ fn find_inner_line(command: &ShellCommand) -> Option<Word> {
     if !SHELLS.contains(&program) {
         return None;
     }
+    // `-c` may be among other letters, as in `bash -lc`.
     let at = command.arguments().iter().position(|word| {
         word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains('c')
     })?;

@@ -59,6 +59,7 @@ impl Claim {
         // Activity is kept as a note, not in the claim: every tool call renews the lease, and that
         // must not cost an operation in the journal each time.
         let beat = heard
+            // Activity before the claim belongs to an earlier lease of the same session.
             .filter(|heard| *heard >= self.since)
             .map_or(i64::MIN, |heard| heard.as_millis() + lease_ms);
         now.as_millis() < self.until.as_millis().max(beat)

@@ -28,6 +28,8 @@ pub struct CompletionInputs<'i> {
     pub workflows: &'i [String],
     /// The test-driven cycle, of a scenario in a repository.
     pub cycle: Option<CycleInput<'i>>,
+    /// Whether it is a ticket without scenarios and children for which nobody changed a file.
+    pub is_untouched: bool,
 }
 
 /// A node below the one that is completed.
@@ -81,6 +83,8 @@ pub enum CompletionGap {
     FailingTest,
     /// No commit belongs to the scenario, and nothing proves it.
     NoCommit,
+    /// A ticket without scenarios and evidence, for which no file was changed.
+    NoWork,
     /// It was implemented before there was a test for it.
     UntestedCommit {
         subject: String,
@@ -113,6 +117,7 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
     let proofs = inputs.proofs.iter();
     gaps.extend(
         proofs
+            // A pass for other inputs proves nothing about the present ones.
             .filter(|(_, status)| *status != ProofStatus::Fresh)
             .map(|(check, status)| CompletionGap::Proof {
                 condition: check.describe_condition(),
@@ -124,6 +129,10 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
         gaps.push(CompletionGap::NoEvidence);
     }
     gaps.extend(inputs.cycle.and_then(|cycle| find_cycle_gap(inputs, cycle)));
+    // Only where nothing else is open: the other gaps say more precisely what to do.
+    if inputs.is_untouched && inputs.proofs.is_empty() && gaps.is_empty() {
+        gaps.push(CompletionGap::NoWork);
+    }
     let reviews = inputs.open_reviews.iter();
     gaps.extend(reviews.map(|subject| CompletionGap::OpenReview {
         subject: subject.clone(),
@@ -180,6 +189,10 @@ impl CompletionGap {
             }
             Self::FailingTest => "its last commit is a failing test".to_owned(),
             Self::NoCommit => "it has no commit and no evidence".to_owned(),
+            Self::NoWork => {
+                "it has no scenario and no evidence, and no session changed a file for it"
+                    .to_owned()
+            }
             Self::UntestedCommit { subject } => {
                 format!("no failing test was committed before `{subject}`")
             }
@@ -197,7 +210,7 @@ impl CompletionGap {
             Self::OpenChild { path, .. } | Self::OpenNeed { path } => {
                 format!("tl focus enter {path}")
             }
-            Self::NoEvidence | Self::NoCommit => {
+            Self::NoEvidence | Self::NoCommit | Self::NoWork => {
                 format!("tl evidence propose {path}   # the project's own test command")
             }
             Self::Proof {
@@ -314,6 +327,7 @@ mod tests {
                 untested: None,
                 requires_test: false,
             }),
+            is_untouched: true,
         });
         assert_eq!(gaps.len(), 11, "{gaps:?}");
         for gap in &gaps {
@@ -368,6 +382,26 @@ mod tests {
                 subject: "feat: x".to_owned()
             }],
             "evidence does not make up for a test that came after the code"
+        );
+    }
+
+    #[test]
+    fn an_untouched_ticket_is_named_unless_something_proves_it() {
+        let untouched = |proofs: &[_], need| {
+            find_completion_gaps(&CompletionInputs {
+                need,
+                proofs,
+                is_untouched: true,
+                ..CompletionInputs::default()
+            })
+        };
+        let declared = EvidenceNeed::Declared;
+        assert_eq!(untouched(&[], declared), [CompletionGap::NoWork]);
+        assert_eq!(untouched(&[proof(ProofStatus::Fresh)], declared), []);
+        assert_eq!(
+            untouched(&[], EvidenceNeed::Required),
+            [CompletionGap::NoEvidence],
+            "the stronger reason is enough"
         );
     }
 

@@ -157,6 +157,7 @@ pub fn shorten_output(output: &str) -> &str {
     if surplus == 0 {
         return output;
     }
+    // The end is kept, because that is where runners print failures and totals.
     let from = (surplus..output.len())
         .find(|at| output.is_char_boundary(*at))
         .unwrap_or(output.len());

@@ -79,6 +79,7 @@ fn pair_equal_files<'f, P: Ord + Clone + AsRef<[u8]>>(
             false
         });
     }
+    // Each deleted file is the origin of one new file only; a copy counts as added.
     gone.retain(|(path, _)| !moves.iter().any(|one| one.from == **path));
     moves
 }
@@ -92,6 +93,7 @@ fn pair_similar_files<P: Ord + Clone>(
     for (from, older) in gone {
         for (to, newer) in come {
             let longest = older.len().max(newer.len());
+            // The cheap count is an upper bound: what it rejects the diff would reject as well.
             if longest > MAX_COMPARED_LINES || is_dissimilar(count_common(older, newer), longest) {
                 continue;
             }
@@ -112,6 +114,7 @@ fn pair_similar_files<P: Ord + Clone>(
     }
     candidates.sort_by(|one, other| {
         let by_similarity = other.0.cmp(&one.0);
+        // Paths break ties, so that the count of changed lines does not depend on directory order.
         by_similarity.then_with(|| (one.1, one.2).cmp(&(other.1, other.2)))
     });
     let mut moves: Vec<FileMove<P>> = Vec::new();

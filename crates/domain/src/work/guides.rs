@@ -21,8 +21,52 @@ pub fn find_built_in_guide(name: &str) -> Option<&'static str> {
         .map(|(_, text)| *text)
 }
 
+/// Returns a guide for a ticket: the word `ID` in its commands is the ticket's id, so that they can be
+/// run as they are.
+#[must_use]
+pub fn fill_in_ticket(guide: &str, ticket: &str) -> String {
+    let fill_command = |command: &str| {
+        let words = command.split(' ').map(|word| match word {
+            "ID" => ticket,
+            word => word,
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let fill_line = |line: &str| {
+        if line.trim_start().starts_with("tl ") {
+            return fill_command(line);
+        }
+        let spans = line.split('`').enumerate();
+        let spans = spans.map(
+            |(index, span)| match index % 2 == 1 && span.starts_with("tl ") {
+                true => fill_command(span),
+                false => span.to_owned(),
+            },
+        );
+        spans.collect::<Vec<_>>().join("`")
+    };
+    guide
+        .split('\n')
+        .map(fill_line)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn commands_of_a_guide_name_the_ticket() {
+        let guide = "Its ID stays.\n`tl ticket phase ID implement`, `ID`, `tl evidence run ID`.";
+        assert_eq!(
+            super::fill_in_ticket(guide, "017a"),
+            "Its ID stays.\n`tl ticket phase 017a implement`, `ID`, `tl evidence run 017a`."
+        );
+        for (name, text) in super::BUILT_IN_GUIDES {
+            let filled = super::fill_in_ticket(text, "017a");
+            assert!(!filled.contains(" ID "), "{name}: {filled}");
+        }
+    }
+
     #[test]
     fn every_guide_can_be_read_in_one_go() {
         for (name, text) in super::BUILT_IN_GUIDES {

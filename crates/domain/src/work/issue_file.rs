@@ -16,14 +16,15 @@ pub struct ImportedIssue {
     pub due: Option<String>,
 }
 
-/// Reads an issue; `None` if it has no title.
+/// Reads an issue; its title is empty if it has none.
 #[must_use]
-pub fn parse_issue(text: &str) -> Option<ImportedIssue> {
-    let issue = match serde_json::from_str::<Value>(text) {
+pub fn parse_issue(text: &str) -> ImportedIssue {
+    let mut issue = match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(keys)) => parse_json(&Value::Object(keys)),
         _ => parse_markdown(text),
     };
-    (!issue.title.trim().is_empty()).then_some(issue)
+    issue.title = issue.title.trim().to_owned();
+    issue
 }
 
 /// Reads the JSON of a tracker: `title`, `body`, `labels` (names, or objects with a name), `url`.
@@ -79,13 +80,13 @@ mod tests {
 
     #[test]
     fn issues_of_other_tools_are_read() {
-        let plain = parse_issue("# Discount codes\n\nA code lowers the price.\n").unwrap();
+        let plain = parse_issue("# Discount codes\n\nA code lowers the price.\n");
         assert_eq!(
             (plain.title.as_str(), plain.body.as_str()),
             ("Discount codes", "A code lowers the price.")
         );
         let front = "---\ntitle: Discount codes\nlabels: [shop, ux]\nurl: https://example.org/1\npriority: high\n---\nText.\n";
-        let front = parse_issue(front).unwrap();
+        let front = parse_issue(front);
         assert_eq!(front.title, "Discount codes");
         assert_eq!(front.labels, ["shop", "ux"]);
         assert_eq!(front.links, ["https://example.org/1"]);
@@ -94,7 +95,7 @@ mod tests {
             (Some("high"), "Text.")
         );
         let json = r#"{"number": 7, "title": "Discount codes", "body": "Text.", "labels": [{"name": "shop"}], "url": "https://example.org/7"}"#;
-        let json = parse_issue(json).unwrap();
+        let json = parse_issue(json);
         assert_eq!(
             (json.title.as_str(), json.body.as_str()),
             ("Discount codes", "Text.")
@@ -106,7 +107,8 @@ mod tests {
                 vec!["https://example.org/7".to_owned()]
             )
         );
-        assert_eq!(parse_issue(""), None);
-        assert_eq!(parse_issue("{}"), None);
+        for without_title in ["", "{}", "#  \n"] {
+            assert_eq!(parse_issue(without_title).title, "", "{without_title}");
+        }
     }
 }

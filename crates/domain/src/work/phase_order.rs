@@ -17,9 +17,11 @@ pub fn find_skipped_phases<'p>(
 ) -> Vec<&'p str> {
     let place = |name: &str| phases.iter().position(|phase| phase.name == name);
     let from = from.and_then(place).unwrap_or(0);
+    // A phase that the profile does not have has no place in the order, so nothing is skipped.
     let Some(to) = place(to) else {
         return Vec::new();
     };
+    // Empty when the move goes back.
     let between = phases.iter().take(to).skip(from + 1);
     between
         .filter(|phase| phase.from_level <= level)

@@ -67,6 +67,61 @@ pub fn parse_scenarios(text: &str) -> Vec<ScenarioText> {
     found
 }
 
+/// Returns the text of a file with a scenario replaced by another text of it, or with a new scenario at
+/// its end. Every other byte is kept.
+///
+/// # Errors
+/// The names of the scenarios in `text`, if it is not exactly one of this name.
+pub fn put_scenario(file: &str, slug: &str, text: &str) -> Result<String, Vec<String>> {
+    let text = text.trim();
+    let known = parse_scenarios(file);
+    let replaced = known.iter().position(|scenario| scenario.slug == slug);
+    let written = match replaced {
+        Some(at) => {
+            // The text of a scenario is the beginning of its range: only layout follows it.
+            let starts = scenario_starts(file);
+            let from = starts.get(at).copied().unwrap_or(file.len());
+            let old = known.get(at).map_or("", |scenario| scenario.text.as_str());
+            let (before, rest) = file.split_at(from);
+            let after = rest.get(old.len()..).unwrap_or_default();
+            // A fence that ends behind the old text was opened before it.
+            let closing = match count_fences(old) % 2 == 1 && count_fences(text).is_multiple_of(2) {
+                true => "\n```",
+                false => "",
+            };
+            format!("{before}{text}{closing}{after}")
+        }
+        None if file.trim().is_empty() => format!("{text}\n"),
+        None => format!("{}\n\n{text}\n", file.trim_end()),
+    };
+    let mut expected: Vec<&str> = known.iter().map(|one| one.slug.as_str()).collect();
+    if replaced.is_none() {
+        expected.push(slug);
+    }
+    let found = parse_scenarios(&written);
+    match found.iter().map(|one| one.slug.as_str()).eq(expected) {
+        true => Ok(written),
+        false => Err(parse_scenarios(text)
+            .into_iter()
+            .map(|one| one.slug)
+            .collect()),
+    }
+}
+
+fn count_fences(text: &str) -> usize {
+    let is_fence = |line: &&str| line.trim().starts_with("```") || line.trim().starts_with("~~~");
+    text.lines().filter(is_fence).count()
+}
+
+/// Returns where each scenario of a file begins, in the order of [`parse_scenarios`].
+fn scenario_starts(text: &str) -> Vec<usize> {
+    let mut starts = find_scenarios(text, false);
+    if starts.is_empty() {
+        starts = find_scenarios(text, true);
+    }
+    starts.iter().map(|start| start.from).collect()
+}
+
 /// Title and byte range of a scenario.
 struct ScenarioRange<'t> {
     title: &'t str,
@@ -174,7 +229,62 @@ fn find_free_slug(taken: &[ScenarioText], title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_scenarios, slugify_title};
+    use proptest::prelude::*;
+
+    use super::{parse_scenarios, put_scenario, slugify_title};
+
+    #[test]
+    fn a_scenario_is_replaced_or_added_and_the_rest_stays() {
+        let file = "# T\n\n```gherkin\nScenario: one\n  Given a\n```\n\nwords\n\n## Scenario: two\n\nGiven b\n";
+        let other = "Scenario: one\n  Given c";
+        let written = put_scenario(file, "one", other).unwrap();
+        assert!(
+            written.starts_with(
+                "# T\n\n```gherkin\nScenario: one\n  Given c\n```\n\n## Scenario: two"
+            ),
+            "{written}"
+        );
+        let added = put_scenario(file, "three", "Scenario: Three\n  Given d\n").unwrap();
+        assert_eq!(added, format!("{file}\nScenario: Three\n  Given d\n"));
+        assert_eq!(
+            put_scenario("", "three", "Scenario: Three\n").unwrap(),
+            "Scenario: Three\n"
+        );
+        // Another name, none, or two of them.
+        for (text, named) in [
+            ("Scenario: Four", vec!["four"]),
+            ("Given nothing", vec![]),
+            ("Scenario: Three\n\nScenario: Four", vec!["three", "four"]),
+        ] {
+            assert_eq!(
+                put_scenario(file, "three", text),
+                Err(named.into_iter().map(str::to_owned).collect())
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn other_scenarios_are_never_changed(
+            bodies in proptest::collection::vec("[ a-z]{0,12}", 1..5),
+            at in 0usize..6,
+            body in "[ a-z]{1,12}",
+        ) {
+            let render = |(number, body): (usize, &String)| format!("Scenario: s{number}\n  Given {body}\n");
+            let file = bodies.iter().enumerate().map(render).collect::<Vec<_>>().join("\n");
+            let at = at.min(bodies.len());
+            let text = format!("Scenario: s{at}\n  When {body}");
+            let written = put_scenario(&file, &format!("s{at}"), &text).unwrap();
+            let (before, after) = (parse_scenarios(&file), parse_scenarios(&written));
+            prop_assert_eq!(after.len(), before.len().max(at + 1));
+            for (number, one) in after.iter().enumerate() {
+                match number == at {
+                    true => prop_assert_eq!(&one.text, text.trim_end()),
+                    false => prop_assert_eq!(Some(one), before.get(number)),
+                }
+            }
+        }
+    }
 
     #[test]
     fn scenarios_are_found_in_every_form() {

@@ -22,10 +22,28 @@ pub struct TestResult {
 /// Reads the tests of a report or of a command's output, in any of the known formats.
 #[must_use]
 pub fn parse_test_report(text: &str) -> Vec<TestResult> {
+    // JUnit first: its quoted output may contain lines of any other format.
     if text.contains("<testcase") {
         return parse_junit(text);
     }
-    text.lines().filter_map(parse_line).collect()
+    let mut results: Vec<TestResult> = Vec::new();
+    for line in text.lines() {
+        let Some(result) = parse_line(line) else {
+            continue;
+        };
+        // A test that passed on a retry passed, as nextest itself counts it.
+        if result.outcome == TestOutcome::Passed && is_retry_line(line) {
+            results.retain(|earlier| earlier.name != result.name);
+        }
+        results.push(result);
+    }
+    results
+}
+
+/// Whether nextest reports another attempt at a test: `TRY 2 PASS [` or `FLAKY 2/3 [`.
+fn is_retry_line(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("TRY ") || line.starts_with("FLAKY ")
 }
 
 /// Returns the outcome of the test with this name; `None` if the report has none. Of several that
@@ -38,6 +56,7 @@ pub fn find_test_outcome(results: &[TestResult], test: &str) -> Option<TestOutco
     if wanted.is_empty() {
         return None;
     }
+    // With a separator, so that `refused` is not found in `is_unrefused`.
     let suffix = format!("_{wanted}");
     let is_same = |result: &&TestResult| {
         let name = normalise_name(&result.name);
@@ -48,6 +67,7 @@ pub fn find_test_outcome(results: &[TestResult], test: &str) -> Option<TestOutco
         .filter(is_same)
         .map(|result| result.outcome)
         .collect();
+    // A skipped namesake (another platform, another feature) does not take a pass away.
     let has = |outcome: TestOutcome| found.contains(&outcome).then_some(outcome);
     has(TestOutcome::Failed)
         .or_else(|| has(TestOutcome::Passed))
@@ -122,6 +142,7 @@ fn parse_json_line(line: &str) -> Option<TestResult> {
 
 /// Reads `test path::name ... ok`.
 fn parse_libtest_line(line: &str) -> Option<TestResult> {
+    // From the right: a test's name may contain the dots as well.
     let (name, word) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
     let outcome = match word.split([',', ' ']).next()? {
         "ok" => TestOutcome::Passed,
@@ -144,6 +165,7 @@ fn parse_tap_line(line: &str) -> Option<TestResult> {
     let name = name.strip_prefix("- ").unwrap_or(name);
     let (name, directive) = name.split_once(" # ").unwrap_or((name, ""));
     let directive = directive.trim_start().to_lowercase();
+    // TAP counts a failing TODO test as no failure; it proves nothing either.
     let outcome = match directive.starts_with("skip") || directive.starts_with("todo") {
         true => TestOutcome::Skipped,
         false => outcome,
@@ -151,10 +173,16 @@ fn parse_tap_line(line: &str) -> Option<TestResult> {
     new_result(name, outcome)
 }
 
-/// Reads `PASS [   0.004s] crate::binary path::name`.
+/// Reads `PASS [   0.004s] crate::binary path::name`, and with retries `TRY 2 PASS [` and
+/// `FLAKY 2/3 [`.
 fn parse_nextest_line(line: &str) -> Option<TestResult> {
-    let (word, rest) = line.split_once(" [")?;
-    let outcome = match word.trim() {
+    let (state, rest) = line.split_once(" [")?;
+    let mut words = state.split_whitespace();
+    let word = match words.next()? {
+        "TRY" => words.nth(1)?,
+        word => word,
+    };
+    let outcome = match word {
         "PASS" | "FLAKY" => TestOutcome::Passed,
         "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" => TestOutcome::Failed,
         "SKIP" => TestOutcome::Skipped,
@@ -184,6 +212,7 @@ fn parse_pytest_line(line: &str) -> Option<TestResult> {
     let outcome = match words.next()? {
         "PASSED" | "XPASS" => TestOutcome::Passed,
         "FAILED" | "ERROR" => TestOutcome::Failed,
+        // An expected failure did not show that anything works.
         "SKIPPED" | "XFAIL" => TestOutcome::Skipped,
         _ => return None,
     };
@@ -200,6 +229,7 @@ fn parse_junit(text: &str) -> Vec<TestResult> {
     let mut is_open = false;
     let mut rest = text;
     while let Some((_, after)) = rest.split_once('<') {
+        // Output of tests is in CDATA and may contain tags.
         let skipped = [("![CDATA[", "]]>"), ("!--", "-->")];
         if let Some((_, end)) = skipped.iter().find(|(start, _)| after.starts_with(start)) {
             rest = after.split_once(end).map_or("", |(_, rest)| rest);
@@ -216,8 +246,11 @@ fn parse_junit(text: &str) -> Vec<TestResult> {
                     true => title,
                     false => format!("{class}::{title}"),
                 };
-                results.extend(new_result(&name, TestOutcome::Passed));
-                is_open = !tag.ends_with('/');
+                // JUnit has no element for success: a test passed unless a child says otherwise.
+                let result = new_result(&name, TestOutcome::Passed);
+                // Children of a test without a name are not about the test before it.
+                is_open = result.is_some() && !tag.ends_with('/');
+                results.extend(result);
             }
             "failure" | "error" if is_open => {
                 if let Some(last) = results.last_mut() {
@@ -253,6 +286,49 @@ fn split_tag(text: &str) -> (&str, &str) {
     (text, "")
 }
 
+/// Replaces the entities of XML by the characters they stand for.
+fn resolve_entities(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once('&') {
+        text.push_str(before);
+        let entity = after.split_once(';');
+        let resolved = entity.and_then(|(entity, rest)| Some((resolve_entity(entity)?, rest)));
+        match resolved {
+            Some((c, behind)) => {
+                text.push(c);
+                rest = behind;
+            }
+            // Not an entity: the runner did not escape its text.
+            None => {
+                text.push('&');
+                rest = after;
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Returns the character of an entity, which is given without `&` and `;`.
+fn resolve_entity(entity: &str) -> Option<char> {
+    match entity {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        "amp" => Some('&'),
+        _ => {
+            let number = entity.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+                None => number.parse().ok()?,
+            };
+            char::from_u32(code)
+        }
+    }
+}
+
 /// Returns an attribute's value with its entities resolved.
 fn read_attribute(tag: &str, name: &str) -> Option<String> {
     let mut rest = tag;
@@ -266,15 +342,7 @@ fn read_attribute(tag: &str, name: &str) -> Option<String> {
         {
             let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
             let value = value.get(1..)?.split(quote).next()?;
-            let entities = [
-                ("&lt;", "<"),
-                ("&gt;", ">"),
-                ("&quot;", "\""),
-                ("&apos;", "'"),
-                ("&amp;", "&"),
-            ];
-            let resolve = |text: String, (entity, c): &(&str, &str)| text.replace(entity, c);
-            return Some(entities.iter().fold(value.to_owned(), resolve));
+            return Some(resolve_entities(value));
         }
         rest = rest.get(at + name.len()..)?;
     }
@@ -300,6 +368,8 @@ mod tests {
             <testcase name="finds &lt;a&gt; word" classname="index" time="0.1"/>
             <testcase classname='index' name='fails > twice'>
               <failure message="x"><![CDATA[<testcase name="inner"/>]]></failure></testcase>
+            <testcase name="it&#39;s &#x2713; &amp;lt; a&b"/>
+            <testcase><failure/></testcase>
             <testcase name="later"><skipped/></testcase></testsuite></testsuites>"#;
         for (text, expected) in [
             (
@@ -307,8 +377,17 @@ mod tests {
                 &[
                     "index::finds <a> word Passed",
                     "index::fails > twice Failed",
+                    "it's ✓ &lt; a&b Passed",
                     "later Skipped",
                 ][..],
+            ),
+            (
+                "  TRY 1 FAIL [   0.011s] shop::it codes::known\n  TRY 2 PASS [   0.009s] shop::it codes::known\n  TRY 1 FAIL [   0.011s] shop::it codes::other\n  TRY 2 FAIL [   0.010s] shop::it codes::other\n  FLAKY 2/2 [   0.009s] shop::it codes::known\n",
+                &[
+                    "codes::other Failed",
+                    "codes::other Failed",
+                    "codes::known Passed",
+                ],
             ),
             (
                 "TAP version 13\n1..3\nok 1 - finds a word\nnot ok 2 fails\nok 3 - later # SKIP no disk\n",

@@ -59,12 +59,15 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
     let mut add = |name, command: &str, filter, report| {
         found.push(TestRunner {
             name,
+            // Arguments, never a shell line: evidence is run without a shell.
             command: command.split(' ').map(str::to_owned).collect(),
             filter,
             report,
         });
     };
     if root.has("Cargo.toml") {
+        // A project that configures nextest uses it; whether the program is installed cannot be
+        // known here.
         let has_nextest = (root.read_file)(".config/nextest.toml").is_some();
         if has_nextest {
             add(
@@ -98,6 +101,7 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
     if is_python {
         add(
             "pytest",
+            // Verbose, because only then the output has a line for each test.
             "pytest -v",
             TestFilter::FunctionOption("-k"),
             None,
@@ -129,6 +133,7 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
             None,
         );
     }
+    // Only as a last resort: its output has no known form and it cannot run one test.
     if found.is_empty() && root.mentions("Makefile", "\ntest:") {
         found.push(TestRunner {
             name: "make",
@@ -147,6 +152,7 @@ fn detect_node_runner(root: &ProjectRoot<'_>, add: AddRunner<'_>) {
         return;
     }
     let package = (root.read_file)("package.json").unwrap_or_default();
+    // A damaged file has no script, so no runner is proposed.
     let value: serde_json::Value = serde_json::from_str(&package).unwrap_or_default();
     let script = value["scripts"]["test"].as_str().unwrap_or_default();
     // The placeholder that `npm init` writes.
@@ -167,6 +173,7 @@ fn detect_node_runner(root: &ProjectRoot<'_>, add: AddRunner<'_>) {
         () if root.has("pnpm-lock.yaml") => ("pnpm test", "pnpm test"),
         () if root.has("yarn.lock") => ("yarn test", "yarn test"),
         () if root.has("bun.lockb") || root.has("bun.lock") => ("bun", "bun run test"),
+        // npm keeps arguments before `--` for itself; the others pass them on.
         () => ("npm test", "npm test --"),
     };
     add(name, command, filter, None);
@@ -219,6 +226,7 @@ impl TestRunner {
             }
             TestFilter::GoOption(option) => {
                 let camel: String = words.iter().map(|word| capitalise(word)).collect();
+                // Go names tests `TestUnknownCode`; subtests may have words with underscores.
                 command.extend([option.to_owned(), format!("(?i){camel}|{function}")]);
             }
             TestFilter::Around(before, after) => {

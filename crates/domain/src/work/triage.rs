@@ -80,6 +80,7 @@ impl WorkKeys {
     /// Returns the day the work is due, as `YYYY-MM-DD`.
     #[must_use]
     pub fn due_day(&self) -> Option<&str> {
+        // A time behind the date is ignored; tools write both.
         let day = self.due.as_deref()?.get(..10)?;
         day.parse::<jiff::civil::Date>().ok().map(|_| day)
     }
@@ -117,6 +118,7 @@ impl Node {
 pub fn is_overdue(day: &str, now: Timestamp) -> bool {
     let today = now.local_minute();
     let today = format!("{:04}-{:02}-{:02}", today.year, today.month, today.day);
+    // ISO dates sort as text.
     *day < *today
 }
 

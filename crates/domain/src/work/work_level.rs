@@ -39,6 +39,19 @@ impl WorkLevel {
     }
 }
 
+impl WorkLevel {
+    /// Returns the maximum number of uncommitted changed lines of work of this level: half of the
+    /// project's limit for a patch, which is one place with nothing to decide. Never above that limit,
+    /// which the policy pins.
+    #[must_use]
+    pub fn max_uncommitted_lines(self, loc_limit: u64) -> u64 {
+        match self {
+            Self::Patch => loc_limit.div_ceil(2),
+            Self::Task | Self::Feature => loc_limit,
+        }
+    }
+}
+
 /// The assessed size of a ticket. A record, keyed by node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {

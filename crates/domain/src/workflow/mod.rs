@@ -129,6 +129,7 @@ words! {
         Changes "changes",
         Applies "applies",
         Documented "documented",
+        DocumentationBuilt "documentation-built",
         Frozen "frozen",
         Wave "wave",
         Waves "waves",

@@ -86,7 +86,9 @@ pub fn render_step_prompt(prompt: &StepPrompt<'_>) -> String {
         line("\n## Commands you may use\n".to_owned());
         for word in &role.may {
             // Complete command lines: an agent that has to ask `--help` first spends a turn on it.
-            line(format!("    {}", command_usage(word).unwrap_or(word)));
+            for usage in command_usage(word) {
+                line(format!("    {usage}"));
+            }
         }
     }
     line("\n## Then\n".to_owned());

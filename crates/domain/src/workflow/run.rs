@@ -166,6 +166,7 @@ pub fn is_command_allowed(workflow: &Workflow, step: usize, by: &Principal, comm
         .steps
         .get(step)
         .and_then(|step| workflow.find_role(&step.role));
+    // An unknown step or role allows nothing: workflows are data that a project may have edited.
     role.is_some_and(|role| role.may.iter().any(|word| word == command))
 }
 
@@ -184,7 +185,7 @@ pub fn describe_moves(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'stati
     };
     match step.kind {
         StepKind::Work | StepKind::Review => {
-            vec![("done", format!("tl flow done{flag}   → {onward}"))]
+            vec![("done", format!("tl flow done{flag}   # → {onward}"))]
         }
         StepKind::Gate => {
             let back = step
@@ -195,8 +196,8 @@ pub fn describe_moves(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'stati
                 .map(|(_, step)| format!("{} ({})", step.title, step.role))
                 .unwrap_or_default();
             vec![
-                ("pass", format!("tl flow pass{flag}   → {onward}")),
-                ("fail", format!("tl flow fail{flag}   → back to {back}")),
+                ("pass", format!("tl flow pass{flag}   # → {onward}")),
+                ("fail", format!("tl flow fail{flag}   # → back to {back}")),
             ]
         }
     }

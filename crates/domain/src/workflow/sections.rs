@@ -115,6 +115,8 @@ fn plan_lines(given: Given, plan: &Plan) -> Vec<String> {
         Given::Documentation => documentation_lines(plan),
         Given::Problems => check_plan(plan)
             .into_iter()
+            // Hints do not block the freeze; a role told to fix what is wrong would spend its turn
+            // on them.
             .filter(|problem| problem.grade != ProblemGrade::Hint)
             .map(|problem| problem.render_line())
             .collect(),
@@ -285,6 +287,7 @@ fn check_lines(review: &Review) -> Vec<String> {
 fn wave_lines(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (id, standing) in milestones {
+        // The wave is recorded, the plan is a file: a milestone may have been removed since.
         let Some(milestone) = plan.find_milestone(id) else {
             continue;
         };

@@ -453,6 +453,7 @@ struct Work {
     outgrown: Option<Outgrown>,
     claimed_by: Option<&'static str>,
     overridden: Vec<String>,
+    level: Option<WorkLevel>,
     asked: &'static [&'static str],
     policy: Policy,
 }
@@ -467,6 +468,7 @@ impl Work {
             node: "017a",
             path: "017/017a",
             uncommitted: self.lines,
+            level: self.level,
             new_phase: self.phase.then_some(NewPhase {
                 from: None,
                 to: "implement",
@@ -507,6 +509,7 @@ fn hopeless_work() -> Work {
         }),
         claimed_by: Some("another"),
         overridden: Vec::new(),
+        level: None,
         asked: &ABOUT_WORK,
         policy: Policy::default(),
     }
@@ -531,6 +534,22 @@ fn work_is_judged_by_what_is_known() {
         .blocks(),
         ["loc"]
     );
+    let patch = Work {
+        lines: Some(201),
+        level: Some(WorkLevel::Patch),
+        ..quiet()
+    };
+    let text = render_objections(&patch.verdict().blocks);
+    assert!(
+        text.contains("201 changed lines are not committed; the limit is 200 for a patch")
+            && text.contains("tl ticket level 017a task"),
+        "{text}"
+    );
+    let task = Work {
+        level: Some(WorkLevel::Task),
+        ..quiet()
+    };
+    assert!(task.blocks().is_empty());
     // Nobody can count: no repository, or a merge under way.
     assert!(
         Work {
@@ -559,7 +578,7 @@ fn work_is_judged_by_what_is_known() {
     );
     assert!(
         text.starts_with(
-            "Throughline (phase gate): `017a` is entering the implement phase\n  next: commit"
+            "Throughline (phase gate): `017a` is entering the implement phase\n  next: git add"
         ),
         "{text}"
     );

@@ -3,9 +3,9 @@
 use domain::plan_document::{
     ChangeRefused, DocPlace, IdCounters, Plan, PlanChange, ProblemGrade, RepositoryState, TestPlan,
     apply_changes, changes_between, check_context, check_plan, compare_with_repository,
-    compute_waves, diff_plan_texts, entity_value, intent_node, new_plan_id, parse_batch,
-    plan_json_schema, read_plan, render_markdown, start_revision, touched_milestones,
-    unique_document_id, write_plan,
+    compute_waves, diff_plan_texts, entity_value, intent_node, milestone_node, new_plan_id,
+    parse_batch, plan_json_schema, read_plan, render_markdown, render_node_markdown,
+    start_revision, touched_milestones, unique_document_id, write_plan,
 };
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -68,6 +68,37 @@ fn a_plan_is_whole_and_complete() {
 #[test]
 fn the_page_is_made_from_the_plan() {
     assert_snapshot!(render_markdown(&search(), "12345678"));
+}
+
+#[test]
+fn every_node_of_a_document_is_readable() {
+    let plan = search();
+    let whole = render_node_markdown("plan", &write_plan(&plan)).expect("a page");
+    for wanted in [
+        "## Problem",
+        "### DL-001: Rank with BM25",
+        "## Order",
+        "```diff",
+    ] {
+        assert!(whole.contains(wanted), "{wanted} is not in {whole}");
+    }
+    assert!(
+        !whole.contains("<a id") && !whole.contains("<!--"),
+        "{whole}"
+    );
+    assert!(!whole.contains("](#dl-"), "no link leads nowhere");
+    let milestone = &plan.milestones[0];
+    let text = milestone_node(&plan, milestone).text;
+    let page = render_node_markdown("milestone", &text).expect("a page");
+    assert!(
+        page.contains(&format!("## M-001: {}", milestone.name)),
+        "{page}"
+    );
+    let intent = intent_node(milestone, &milestone.code_intents[0]);
+    let page = render_node_markdown("intent", &intent.text).expect("a page");
+    assert!(page.contains(&milestone.code_intents[0].behavior), "{page}");
+    assert_eq!(render_node_markdown("milestone", "no JSON"), None);
+    assert_eq!(render_node_markdown("act", "{}"), None);
 }
 
 #[test]

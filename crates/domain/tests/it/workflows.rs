@@ -336,7 +336,7 @@ fn a_prompt_carries_what_the_role_needs_and_nothing_can_break_out() {
         "│ DL-001 Rank[31m with BM25",
         "│ M-001 CI-001 src/index.rs build: Maps words to places. [DL-001]",
         "tl doc add-change --intent CI-NNN",
-        "- done: tl flow done --for add-search   → Review the changes (reviewer)",
+        "- done: tl flow done --for add-search   # → Review the changes (reviewer)",
     ] {
         assert!(prompt.contains(part), "{part}:\n{prompt}");
     }
