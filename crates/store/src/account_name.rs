@@ -4,10 +4,14 @@ use std::fs;
 
 const ACCOUNTS_FILE: &str = "/etc/passwd";
 
-/// Returns the name of the account this process runs under; `None` if the system does not list it.
-pub fn account_name() -> Option<String> {
-    let accounts = fs::read_to_string(ACCOUNTS_FILE).ok()?;
-    find_account(&accounts, rustix::process::getuid().as_raw())
+/// Returns the name of the account this process runs under. One that the file does not list, such as
+/// that of a directory service or of a container, is named by its number: two of them differ.
+pub fn account_name() -> String {
+    let uid = rustix::process::getuid().as_raw();
+    fs::read_to_string(ACCOUNTS_FILE)
+        .ok()
+        .and_then(|accounts| find_account(&accounts, uid))
+        .unwrap_or_else(|| format!("uid-{uid}"))
 }
 
 /// Finds the name of a user id among the lines of `/etc/passwd`: `name:password:uid:…`.

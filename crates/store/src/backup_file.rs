@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    fn refusal(parts: &[&[u8]], zeros: u64) -> String {
+    fn read_refusal(parts: &[&[u8]], zeros: u64) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.tlbackup");
         let mut encoder = zstd::Encoder::new(fs::File::create(&path).unwrap(), 3).unwrap();
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn compressed_zeros_are_refused_at_their_first_line() {
-        let refused = refusal(&[], 200 << 20);
+        let refused = read_refusal(&[], 200 << 20);
         assert!(refused.contains("longer than 4096 bytes"), "{refused}");
     }
 
@@ -166,7 +166,7 @@ mod tests {
             "00000000-0000-4000-8000-000000000000".to_owned(),
         ))
         .unwrap();
-        let refused = refusal(&[header.as_bytes()], 200 << 20);
+        let refused = read_refusal(&[header.as_bytes()], 200 << 20);
         assert!(
             refused.contains("decompresses to more than 67108864 bytes"),
             "{refused}"
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_newer_backup_is_called_newer_not_damaged() {
-        let refused = refusal(
+        let refused = read_refusal(
             &[b"{\"throughline-journal\":2,\"store\":\"x\",\"more\":1}\n"],
             0,
         );

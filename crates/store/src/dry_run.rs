@@ -63,6 +63,10 @@ impl PlanFiles for ReadOnlyFiles<'_> {
         self.0.read_file(path, max_bytes)
     }
 
+    fn read_bytes(&self, path: &str, max_bytes: u64) -> Option<Vec<u8>> {
+        self.0.read_bytes(path, max_bytes)
+    }
+
     fn list_folder(&self, folder: &str) -> Vec<FolderEntry> {
         self.0.list_folder(folder)
     }

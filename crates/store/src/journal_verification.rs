@@ -1,8 +1,8 @@
 //! Verification of a journal, line by line, in little memory.
 //!
 //! The first scan of a large project is one line with every text in it, a hundred megabytes at
-//! 50,000 plans. A line of that size is parsed while it is read, and its texts are hashed and
-//! dropped one by one.
+//! 50,000 plans. A line of that size is verified while it is read (`long_journal_line.rs`), and its
+//! texts are hashed and dropped one by one.
 
 use std::fmt;
 use std::fs::File;
@@ -17,6 +17,8 @@ use crate::journal::{
     Journal, JournalContents, JournalDamage, MAX_HEADER_BYTES, chain_start_hash, hash_operation,
     newer_format_version, parse_journal_header,
 };
+use crate::long_journal_line::{LineFault, LongOperation, read_long_line};
+use crate::replayed_history::UnparsedOperation;
 
 /// Lines up to this size are read as a whole, which is faster to parse.
 const MAX_BUFFERED_LINE_BYTES: u64 = 32 * 1024 * 1024;
@@ -24,7 +26,8 @@ const MAX_BUFFERED_LINE_BYTES: u64 = 32 * 1024 * 1024;
 /// A line whose hash and texts are right; its operation is not parsed yet.
 #[derive(Deserialize)]
 pub(crate) struct VerifiedLine {
-    op: Box<RawValue>,
+    #[serde(deserialize_with = "keep_operation")]
+    op: LineOperation,
     /// Hashes and sizes of the texts that came with it.
     #[serde(rename = "texts", deserialize_with = "verify_texts")]
     pub(crate) text_sizes: Vec<(VersionHash, u64)>,
@@ -32,24 +35,72 @@ pub(crate) struct VerifiedLine {
     pub(crate) hash: Digest32,
 }
 
+/// The operation of a line, not parsed yet.
+enum LineOperation {
+    Text(Box<RawValue>),
+    Long(LongOperation),
+}
+
+fn keep_operation<'d, D: Deserializer<'d>>(value: D) -> Result<LineOperation, D::Error> {
+    Box::deserialize(value).map(LineOperation::Text)
+}
+
 impl VerifiedLine {
-    pub(crate) fn operation_json(&self) -> &str {
-        self.op.get()
+    /// Parses the operation without its facts.
+    pub(crate) fn parse_operation(&self) -> Result<UnparsedOperation<'_>, serde_json::Error> {
+        match &self.op {
+            LineOperation::Text(body) => UnparsedOperation::parse(body.get()),
+            LineOperation::Long(operation) => UnparsedOperation::read_head_of(operation),
+        }
     }
 
-    fn check_hashes(self, prev: Digest32) -> Result<Self, String> {
+    /// Checks the place in the chain; `found` is the hash that the operation has there.
+    fn check_hashes(self, prev: Digest32, found: Digest32) -> Result<Self, String> {
         if self.prev != prev {
             return Err("broken hash chain: this line does not follow the one before".to_owned());
         }
-        if hash_operation(prev, self.operation_json()) != self.hash {
+        if found != self.hash {
             return Err("hash mismatch: the operation was changed".to_owned());
         }
         Ok(self)
     }
 }
 
+/// Parses and verifies a line that is in memory.
+fn verify_short_line(text: &str, prev: Digest32) -> Result<VerifiedLine, String> {
+    let line: VerifiedLine = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let found = match &line.op {
+        LineOperation::Text(body) => hash_operation(prev, body.get()),
+        LineOperation::Long(_) => return Err("it was not read".to_owned()),
+    };
+    line.check_hashes(prev, found)
+}
+
+/// Verifies a line between two offsets while it is read.
+fn verify_long_line(
+    file: &File,
+    place: (u64, u64),
+    prev: Digest32,
+) -> io::Result<Result<VerifiedLine, String>> {
+    let line = match read_long_line(file, place, prev) {
+        Ok(line) => line,
+        Err(LineFault::Io(error)) => return Err(error),
+        Err(LineFault::Invalid(what)) => return Ok(Err(what)),
+    };
+    let found = line.found_hash;
+    let line = VerifiedLine {
+        op: LineOperation::Long(line.operation),
+        text_sizes: line.text_sizes,
+        prev: line.prev,
+        hash: line.hash,
+    };
+    Ok(line.check_hashes(prev, found))
+}
+
 /// Compares texts with their hashes, one at a time; returns their sizes.
-fn verify_texts<'d, D: Deserializer<'d>>(texts: D) -> Result<Vec<(VersionHash, u64)>, D::Error> {
+pub(crate) fn verify_texts<'d, D: Deserializer<'d>>(
+    texts: D,
+) -> Result<Vec<(VersionHash, u64)>, D::Error> {
     struct TextVisitor;
     impl<'d> Visitor<'d> for TextVisitor {
         type Value = Vec<(VersionHash, u64)>;
@@ -183,37 +234,26 @@ fn read_line(
     if is_complete || length < MAX_BUFFERED_LINE_BYTES {
         let outcome = match std::str::from_utf8(buffer) {
             Err(_) => Err("not UTF-8".to_owned()),
-            Ok(text) => serde_json::from_str(text).map_err(|error| error.to_string()),
+            Ok(text) => verify_short_line(text, prev),
         };
-        let outcome = outcome.and_then(|line: VerifiedLine| line.check_hashes(prev));
         return Ok(Some(ReadLine {
             length,
             is_complete,
             outcome,
         }));
     }
-    // Too long for memory: its end is found without keeping it, and it is parsed while it is read
-    // again.
+    // Too long for memory: its end is found without keeping it, and it is verified while it is
+    // read again.
     *buffer = Vec::new();
     let length = length + reader.skip_until(b'\n')? as u64;
     reader.seek(SeekFrom::Start(start + length - 1))?;
     let mut last = [0];
     reader.read_exact(&mut last)?;
-    reader.seek(SeekFrom::Start(start))?;
-    // Buffered again, because the parser reads single bytes.
-    let source = BufReader::new(reader.by_ref().take(length));
-    let parsed: Result<VerifiedLine, serde_json::Error> = serde_json::from_reader(source);
-    if let Err(error) = &parsed
-        && let Some(kind) = error.io_error_kind()
-    {
-        return Err(io::Error::new(kind, error.to_string()));
-    }
-    reader.seek(SeekFrom::Start(start + length))?;
-    let outcome = parsed.map_err(|error| error.to_string());
+    let outcome = verify_long_line(reader.get_ref(), (start, start + length), prev)?;
     Ok(Some(ReadLine {
         length,
         is_complete: last == *b"\n",
-        outcome: outcome.and_then(|line| line.check_hashes(prev)),
+        outcome,
     }))
 }
 
@@ -236,7 +276,8 @@ mod tests {
         let store = StoreId("s".to_owned());
         let mut prev = chain_start_hash(&store);
         let mut bytes = render_journal_header(&store).unwrap();
-        for (body, count) in [("{\"id\":1}", texts), ("{\"id\":2}", 1)] {
+        for (id, count) in [(1, texts), (2, 1)] {
+            let body = &render_operation(id);
             let texts: Vec<String> = (0..count)
                 .map(|number| format!("{number}\n").repeat(1 << 19))
                 .collect();
@@ -253,12 +294,20 @@ mod tests {
         Journal::new(&path)
     }
 
-    /// Returns the bodies of the verified lines, with the number of their texts, and the damage.
-    fn verify_all(journal: &Journal) -> (Vec<(String, usize)>, Option<JournalDamage>) {
+    fn render_operation(id: u64) -> String {
+        format!(
+            "{{\"id\":{id},\"at\":\"2026-11-18T00:00:00Z\",\"by\":\"system\",\"channel\":\"cli\",\
+             \"verb\":\"observe\",\"summary\":\"braces in a string: }} ]] \\\" }}\",\"facts\":[]}}"
+        )
+    }
+
+    /// Returns the ids of the verified lines, with the number of their texts, and the damage.
+    fn verify_all(journal: &Journal) -> (Vec<(u64, usize)>, Option<JournalDamage>) {
         let mut lines = Vec::new();
         let contents = journal
             .verify_lines(&mut |line| {
-                lines.push((line.operation_json().to_owned(), line.text_sizes.len()));
+                let operation = line.parse_operation().unwrap();
+                lines.push((operation.operation_id().0, line.text_sizes.len()));
                 Ok(())
             })
             .unwrap();
@@ -273,11 +322,7 @@ mod tests {
         for texts in [1, 40] {
             let (lines, damage) = verify_all(&make_journal(folder.path(), texts));
             assert_eq!(damage, None);
-            let expected = [
-                ("{\"id\":1}".to_owned(), texts),
-                ("{\"id\":2}".to_owned(), 1),
-            ];
-            assert_eq!(lines, expected);
+            assert_eq!(lines, [(1, texts), (2, 1)]);
         }
     }
 

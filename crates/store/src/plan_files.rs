@@ -4,8 +4,11 @@
 //! `O_NOFOLLOW`: a path that leaves the project is refused before it is opened, not after, so there
 //! is no window between check and use. Does not decide what a change of a file means.
 
+mod batch;
+
 use std::cell::{OnceCell, RefCell};
 use std::ffi::CStr;
+use std::fs::File;
 use std::io::{self, Read, Write};
 #[cfg(target_os = "linux")]
 use std::mem::MaybeUninit;
@@ -14,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use domain::ports::{
-    CheckedPaths, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry,
+    CheckedPaths, FileChange, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry,
     FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
@@ -41,6 +44,14 @@ pub struct DiskFiles {
     way: RefCell<Vec<OpenFolder>>,
     looks: ScanCache,
     now_ns: fn() -> i64,
+}
+
+/// When a new file is synced.
+#[derive(Clone, Copy)]
+enum FileSync {
+    Now,
+    /// By [`PlanFiles::sync_file`].
+    Later,
 }
 
 /// An open folder with its path.
@@ -78,6 +89,14 @@ impl DiskFiles {
             looks: ScanCache::default(),
             now_ns: wall_clock_ns,
         })
+    }
+
+    /// Opens a file without following a link in any part of its path.
+    fn open_for_reading(&self, path: &str) -> Result<rustix::fd::OwnedFd, Errno> {
+        let (folder, name) = split_path(path)?;
+        // O_NONBLOCK: opening a named pipe would otherwise block until there is a writer.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        rustix::fs::openat(&*self.open_folder(folder)?, name, flags, Mode::empty())
     }
 
     /// Opens a folder of the project, component by component, following no link.
@@ -129,6 +148,12 @@ impl DiskFiles {
         } else {
             0o777
         };
+        // Mostly it is there. Opened again: a handle that was kept may be of a folder that is gone.
+        self.way.borrow_mut().clear();
+        match self.open_folder(folder) {
+            Err(Errno::NOENT) => {}
+            opened => return opened,
+        }
         for part in split_folder(folder)? {
             let above = self.open_folder(&made)?;
             // Created one by one through handles: `create_dir_all` would follow a link in the
@@ -151,14 +176,15 @@ impl DiskFiles {
         rustix::fs::statat(&*self.open_folder(folder)?, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Writes and syncs a temporary file in the same folder, and returns its name.
+    /// Writes a temporary file in the same folder, and returns its name.
     fn write_temporary(
         &self,
         folder: &OwnedFd,
         path: &str,
-        name: &str,
         text: &str,
-    ) -> io::Result<String> {
+        sync: FileSync,
+    ) -> io::Result<(String, File)> {
+        let (_, name) = split_path(path)?;
         let mode = if is_state_path(path) {
             FILE_MODE
         } else {
@@ -183,17 +209,31 @@ impl DiskFiles {
                 Err(Errno::EXIST) => continue,
                 Err(error) => return Err(error.into()),
             };
-            let mut file = std::fs::File::from(handle);
-            let written = file
-                .write_all(text.as_bytes())
-                .and_then(|()| file.sync_all());
+            let mut file = File::from(handle);
+            let written = file.write_all(text.as_bytes()).and_then(|()| match sync {
+                FileSync::Now => file.sync_all(),
+                FileSync::Later => Ok(()),
+            });
             if let Err(error) = written {
                 let _ = rustix::fs::unlinkat(folder, temporary.as_str(), AtFlags::empty());
                 return Err(error);
             }
-            return Ok(temporary);
+            return Ok((temporary, file));
         }
         Err(io::Error::other("no free name for a temporary file"))
+    }
+
+    /// Creates a file; its name must be free.
+    fn create_new_file(&self, path: &str, text: &str, sync: FileSync) -> io::Result<()> {
+        let (folder, name) = split_path(path)?;
+        let handle = self.create_folder(folder)?;
+        refuse_taken_name(&handle, name)?;
+        let (temporary, _) = self.write_temporary(&handle, path, text, sync)?;
+        link_temporary(&handle, &temporary, name)?;
+        match sync {
+            FileSync::Now => Ok(rustix::fs::fsync(&*handle)?),
+            FileSync::Later => Ok(()),
+        }
     }
 
     /// Classifies an error of a write.
@@ -262,6 +302,21 @@ impl PlanFiles for DiskFiles {
         (!inside.is_empty()).then(|| inside.to_owned())
     }
 
+    fn read_bytes(&self, path: &str, max_bytes: u64) -> Option<Vec<u8>> {
+        let handle = self.open_for_reading(path).ok()?;
+        let stat = rustix::fs::fstat(&handle).ok()?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let size = u64::try_from(stat.st_size).ok()?;
+        if !is_file || size > max_bytes {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        // One more than the limit, because the file may grow while it is read.
+        let mut file = std::fs::File::from(handle).take(max_bytes + 1);
+        file.read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= max_bytes).then_some(bytes)
+    }
+
     fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult {
         let unreadable = |why: String| FileReadResult::Unreadable {
             why,
@@ -271,12 +326,7 @@ impl PlanFiles for DiskFiles {
             why: describe_errno(error),
             transient: is_transient_error(error),
         };
-        let opened = split_path(path).and_then(|(folder, name)| {
-            // O_NONBLOCK: opening a named pipe would otherwise block until there is a writer.
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            rustix::fs::openat(&*self.open_folder(folder)?, name, flags, Mode::empty())
-        });
-        let handle = match opened {
+        let handle = match self.open_for_reading(path) {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return FileReadResult::Missing,
             Err(error) => return failed(error),
@@ -294,16 +344,10 @@ impl PlanFiles for DiskFiles {
                 "it has {size} bytes, more than policy.max_plan_bytes ({max_bytes})"
             ));
         }
-        // The size from `fstat` is only a hint: the file may grow while it is read, hence `take`
-        // below and the second check.
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        let mut file = std::fs::File::from(handle);
-        if let Err(error) = Read::by_ref(&mut file)
-            .take(max_bytes + 1)
-            .read_to_end(&mut bytes)
-        {
-            return failed(Errno::from_io_error(&error).unwrap_or(Errno::IO));
-        }
+        let (bytes, after) = match read_bytes(std::fs::File::from(handle), size, max_bytes) {
+            Ok(read) => read,
+            Err(error) => return failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        };
         if bytes.len() as u64 > max_bytes {
             return unreadable(format!(
                 "it is larger than policy.max_plan_bytes ({max_bytes})"
@@ -311,7 +355,6 @@ impl PlanFiles for DiskFiles {
         }
         // A stamp is only returned if it did not change during the read and is not racy; without
         // one the file is read again the next time.
-        let after = rustix::fs::fstat(&file).map(|stat| file_stamp(&stat)).ok();
         match String::from_utf8(bytes) {
             Ok(text) if text.contains('\0') => {
                 unreadable("it is binary: it holds a NUL byte".to_owned())
@@ -335,7 +378,7 @@ impl PlanFiles for DiskFiles {
         let handle = match self.open_folder(folder) {
             Ok(handle) => handle,
             Err(Errno::NOENT) => {
-                self.looks.record_folder(folder, None);
+                self.looks.record_folder(folder, None, &[]);
                 return Vec::new();
             }
             Err(_) => {
@@ -344,40 +387,30 @@ impl PlanFiles for DiskFiles {
             }
         };
         // Taken before the listing: an entry added during it then changes the stamp.
-        match rustix::fs::fstat(&*handle).map(|stat| file_stamp(&stat)) {
-            Ok(stamp) if self.is_settled(&stamp) => self.looks.record_folder(folder, Some(stamp)),
+        let stamp = rustix::fs::fstat(&*handle).map(|stat| file_stamp(&stat));
+        let found = read_entries(&handle);
+        match stamp {
+            Ok(stamp) if self.is_settled(&stamp) => {
+                self.looks.record_folder(folder, Some(stamp), &found);
+            }
             _ => self.looks.discard_recording(),
         }
-        let mut found = Vec::new();
-        // An error in the middle leaves the entries found so far; a scan reports missing files
-        // itself.
-        let _ = each_entry(&handle, |name, kind| {
-            // A name that is not UTF-8 cannot match a profile's pattern, so it cannot be a plan.
-            let Ok(name) = name.to_str() else { return };
-            if name == "." || name == ".." {
-                return;
-            }
-            let kind = match kind {
-                // Some file systems do not report the type in the listing.
-                FileType::Unknown => rustix::fs::statat(&*handle, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |stat| {
-                        FileType::from_raw_mode(stat.st_mode)
-                    }),
-                kind => kind,
-            };
-            let kind = match kind {
-                FileType::RegularFile => FolderEntryKind::File,
-                FileType::Directory => FolderEntryKind::Folder,
-                _ => FolderEntryKind::Other,
-            };
-            found.push(FolderEntry {
-                name: name.to_owned(),
-                kind,
-            });
-        });
-        // The kernel's order differs between file systems and runs.
-        found.sort_by(|a, b| a.name.cmp(&b.name));
         found
+    }
+
+    fn visit_names(&self, folder: &str, each: &mut dyn FnMut(&str)) {
+        // Neither sorted nor copied: a folder of ten thousand tickets is gone through for one id.
+        let Ok(handle) = self.open_folder(folder) else {
+            return;
+        };
+        let _ = each_entry(&handle, |name, _| {
+            if let Ok(name) = name.to_str()
+                && name != "."
+                && name != ".."
+            {
+                each(name);
+            }
+        });
     }
 
     fn start_scan_recording(&self) {
@@ -389,12 +422,15 @@ impl PlanFiles for DiskFiles {
             .save_to(&self.root_path.join(STATE_FOLDER).join("looks.bin"), mark);
     }
 
-    fn check_scan_cache(&self, extent: CheckedPaths, most: usize) -> Option<ScanCacheCheck> {
+    fn check_scan_cache(
+        &self,
+        extent: CheckedPaths,
+        most: fn(usize) -> usize,
+    ) -> Option<ScanCacheCheck> {
         self.looks.find_changes(
             &self.root_path.join(STATE_FOLDER).join("looks.bin"),
             &self.root,
-            extent,
-            most,
+            (extent, most),
             |root, path| {
                 // By path and not by handles, for speed: a link put into the middle of the path
                 // leads to another inode, so it shows as a change.
@@ -402,6 +438,7 @@ impl PlanFiles for DiskFiles {
                     .ok()
                     .map(|stat| file_stamp(&stat))
             },
+            &|folder| Some(read_entries(&*self.open_folder(folder).ok()?)),
         )
     }
 
@@ -410,14 +447,8 @@ impl PlanFiles for DiskFiles {
             split_path(path).map_err(|error| Self::file_fault(path, error.into()))?;
         let write = || -> io::Result<()> {
             let handle = self.create_folder(folder)?;
-            // A rename would replace a link, a socket or a device just as well; the user put it
-            // there.
-            if let Ok(stat) = rustix::fs::statat(&*handle, name, AtFlags::SYMLINK_NOFOLLOW)
-                && FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
-            {
-                return Err(Errno::LOOP.into());
-            }
-            let temporary = self.write_temporary(&handle, path, name, text)?;
+            refuse_special_file(&handle, name)?;
+            let (temporary, _) = self.write_temporary(&handle, path, text, FileSync::Now)?;
             rustix::fs::renameat(&*handle, temporary.as_str(), &*handle, name)?;
             // Syncs the folder, without which the rename may be lost in a power cut.
             rustix::fs::fsync(&*handle)?;
@@ -427,26 +458,26 @@ impl PlanFiles for DiskFiles {
     }
 
     fn create_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
-        let (folder, name) =
-            split_path(path).map_err(|error| Self::file_fault(path, error.into()))?;
-        let write = || -> io::Result<()> {
-            let handle = self.create_folder(folder)?;
-            let temporary = self.write_temporary(&handle, path, name, text)?;
-            // `linkat` fails if the name exists, where `rename` would overwrite it: no
-            // check-then-write race.
-            let linked = rustix::fs::linkat(
-                &*handle,
-                temporary.as_str(),
-                &*handle,
-                name,
-                AtFlags::empty(),
-            );
-            rustix::fs::unlinkat(&*handle, temporary.as_str(), AtFlags::empty())?;
-            linked?;
+        self.create_new_file(path, text, FileSync::Now)
+            .map_err(|error| Self::file_fault(path, error))
+    }
+
+    fn create_unsynced_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.create_new_file(path, text, FileSync::Later)
+            .map_err(|error| Self::file_fault(path, error))
+    }
+
+    fn sync_file(&self, path: &str) -> Result<(), FileFault> {
+        let sync = || -> io::Result<()> {
+            let (folder, name) = split_path(path)?;
+            let handle = self.open_folder(folder)?;
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let file = rustix::fs::openat(&*handle, name, flags, Mode::empty())?;
+            rustix::fs::fsync(&file)?;
             rustix::fs::fsync(&*handle)?;
             Ok(())
         };
-        write().map_err(|error| Self::file_fault(path, error))
+        sync().map_err(|error| Self::file_fault(path, error))
     }
 
     fn remove_file(&self, path: &str) -> Result<(), FileFault> {
@@ -460,6 +491,14 @@ impl PlanFiles for DiskFiles {
         remove().map_err(|error| Self::file_fault(path, error))
     }
 
+    fn apply_changes(
+        &self,
+        changes: &[FileChange<'_>],
+        confirm: &mut dyn FnMut(usize) -> bool,
+    ) -> Vec<Result<(), FileFault>> {
+        self.apply_in_batches(changes, confirm)
+    }
+
     fn remove_empty_folder(&self, folder: &str) {
         let remove = || -> Result<(), Errno> {
             let (above, name) = split_path(folder)?;
@@ -467,6 +506,33 @@ impl PlanFiles for DiskFiles {
         };
         // Errors are expected: the folder is not empty, or already gone.
         let _ = remove();
+    }
+}
+
+/// Refuses a name that is taken before a temporary file is written and synced: every backup tries to
+/// create the `.gitignore` beside it, and several edits in a second try the same names.
+fn refuse_taken_name(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Err(Errno::EXIST),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Gives a temporary file its name. `linkat` fails if the name exists, where `rename` would overwrite
+/// it: no check-then-write race.
+fn link_temporary(folder: &OwnedFd, temporary: &str, name: &str) -> Result<(), Errno> {
+    let linked = rustix::fs::linkat(folder, temporary, folder, name, AtFlags::empty());
+    rustix::fs::unlinkat(folder, temporary, AtFlags::empty())?;
+    linked
+}
+
+/// Refuses to replace a link, a socket or a device, as a rename would: the user put it there.
+fn refuse_special_file(folder: &OwnedFd, name: &str) -> Result<(), Errno> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile => {
+            Err(Errno::LOOP)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -498,6 +564,60 @@ pub(crate) fn each_entry(
         visit(entry.file_name(), entry.file_type());
     }
     Ok(())
+}
+
+/// Reads a file of a known size, and returns its stamp after that. A file that grew is read to one
+/// byte more than `max_bytes`.
+fn read_bytes(
+    mut file: std::fs::File,
+    size: u64,
+    max_bytes: u64,
+) -> io::Result<(Vec<u8>, Option<FileStamp>)> {
+    // Some room more than the size, or the reader probes for the end first.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 64);
+    // One `read`, without another one that finds the end: the size afterwards tells whether the file
+    // grew meanwhile. Some file systems report no size at all.
+    Read::by_ref(&mut file).take(size).read_to_end(&mut bytes)?;
+    let after = rustix::fs::fstat(&file).map(|stat| file_stamp(&stat)).ok();
+    let is_whole = size > 0 && bytes.len() as u64 == size;
+    if !is_whole || after.is_none_or(|after| after.size != size) {
+        let left = (max_bytes + 1).saturating_sub(bytes.len() as u64);
+        Read::by_ref(&mut file).take(left).read_to_end(&mut bytes)?;
+    }
+    Ok((bytes, after))
+}
+
+/// Returns the entries of a folder, sorted by name.
+fn read_entries(folder: &OwnedFd) -> Vec<FolderEntry> {
+    let mut found = Vec::new();
+    // An error in the middle leaves the entries found so far; a scan reports missing files itself.
+    let _ = each_entry(folder, |name, kind| {
+        // A name that is not UTF-8 cannot match a profile's pattern, so it cannot be a plan.
+        let Ok(name) = name.to_str() else { return };
+        if name == "." || name == ".." {
+            return;
+        }
+        let kind = match kind {
+            // Some file systems do not report the type in the listing.
+            FileType::Unknown => rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |stat| {
+                    FileType::from_raw_mode(stat.st_mode)
+                }),
+            kind => kind,
+        };
+        let kind = match kind {
+            FileType::RegularFile => FolderEntryKind::File,
+            FileType::Directory => FolderEntryKind::Folder,
+            _ => FolderEntryKind::Other,
+        };
+        found.push(FolderEntry {
+            name: name.to_owned(),
+            kind,
+        });
+    });
+    // The kernel's order differs between file systems and runs.
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
 }
 
 impl DiskFiles {

@@ -2,26 +2,28 @@
 //!
 //! While all of it is unchanged, a hook need not load the tree from the database to know that no
 //! file changed. One file, replaced atomically and regenerated when it is missing, damaged or of
-//! another version. A folder's entries are unchanged as long as its own stamp is. Does not judge
-//! what a change means.
+//! another version. A folder's entries are unchanged as long as its own stamp is, or the digest of
+//! their names: a checkout replaces files, which changes the folder's times and no name. Does not
+//! judge what a change means.
 //!
 //! The paths are stored in parts, each with its own checksum, and a hook checks a few parts in turn:
 //! its cost does not grow with the project.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use domain::ports::{CheckedPaths, FileStamp, ScanCacheCheck};
+use domain::ids::Digest32;
+use domain::ports::{CheckedPaths, FileStamp, FolderEntry, FolderEntryKind, ScanCacheCheck};
 
 use crate::durable::{Durability, replace_file};
 
-const MAGIC: &[u8] = b"throughline looks 2\n";
+const MAGIC: &[u8] = b"throughline looks 3\n";
 /// Number of paths in a part.
 const PATHS_PER_PART: usize = 512;
 /// From this many paths on, a second thread saves more time than it costs to start.
@@ -35,6 +37,41 @@ struct ScannedPath {
     /// A folder's path ends with a slash, so that it cannot be confused with a file's.
     path: String,
     stamp: Option<FileStamp>,
+    /// Digest of a folder's entries.
+    names: NamesDigest,
+}
+
+/// Digest of the names and kinds of a folder's entries; of a file it is all zeros, and not stored.
+type NamesDigest = [u8; 16];
+
+fn digest_names(entries: &[FolderEntry]) -> NamesDigest {
+    let mut bytes = Vec::with_capacity(entries.len() * 32);
+    for entry in entries {
+        bytes.push(match entry.kind {
+            FolderEntryKind::File => 1,
+            FolderEntryKind::Folder => 2,
+            FolderEntryKind::Other => 3,
+        });
+        push_text(&mut bytes, &entry.name);
+    }
+    let mut digest = NamesDigest::default();
+    for (to, from) in digest.iter_mut().zip(Digest32::of_bytes(&bytes).0) {
+        *to = from;
+    }
+    digest
+}
+
+/// A path of the stored scan.
+struct StoredPath<'b> {
+    path: &'b str,
+    stamp: Option<FileStamp>,
+    names: NamesDigest,
+}
+
+impl StoredPath<'_> {
+    fn is_folder(&self) -> bool {
+        self.path.ends_with('/')
+    }
 }
 
 /// The recording of the current scan, and the reusable result of an earlier one.
@@ -67,16 +104,23 @@ impl ScanCache {
             looks.push(ScannedPath {
                 path: path.to_owned(),
                 stamp,
+                names: NamesDigest::default(),
             });
         }
     }
 
-    /// Records the stamp of a listed folder.
-    pub(crate) fn record_folder(&self, folder: &str, stamp: Option<FileStamp>) {
+    /// Records the stamp and the entries of a listed folder.
+    pub(crate) fn record_folder(
+        &self,
+        folder: &str,
+        stamp: Option<FileStamp>,
+        entries: &[FolderEntry],
+    ) {
         if let ScanRecording::Looks(looks) = &mut *self.noted.borrow_mut() {
             looks.push(ScannedPath {
                 path: format!("{folder}/"),
                 stamp,
+                names: digest_names(entries),
             });
         }
     }
@@ -118,56 +162,34 @@ impl ScanCache {
     }
 
     /// Compares the stored scan, or a part of it, with the files; `stat` returns a path's present
-    /// stamp.
+    /// stamp, `list` a folder's entries.
     ///
-    /// `None` when there is no usable cache, or when more than `most` paths changed.
+    /// `None` when there is no usable cache, or when more paths changed than the limit allows.
     pub(crate) fn find_changes(
         &self,
         file: &Path,
         root: &OwnedFd,
-        extent: CheckedPaths,
-        most: usize,
+        (extent, most): (CheckedPaths, fn(usize) -> usize),
         stat: fn(&OwnedFd, &str) -> Option<FileStamp>,
+        list: &dyn Fn(&str) -> Option<Vec<FolderEntry>>,
     ) -> Option<ScanCacheCheck> {
         let stored = StoredParts::open(file, extent)?;
-        let mut looks: Vec<(&str, Option<FileStamp>)> = Vec::new();
+        let mut looks: Vec<StoredPath<'_>> = Vec::with_capacity(stored.header.paths);
         for part in &stored.parts {
             let mut reader = CacheReader { rest: part };
             while !reader.rest.is_empty() {
-                looks.push((reader.take_text()?, reader.take_stamp()?));
+                looks.push(reader.take_path()?);
             }
         }
-        let others = |looks: &[(&str, Option<FileStamp>)]| -> Vec<String> {
-            let is_other = |(path, stamp): &&(&str, Option<FileStamp>)| {
-                // The root folder is recorded as `/` and is the handle itself.
-                let at = path.strip_suffix('/').unwrap_or(path);
-                stat(root, if at.is_empty() { "." } else { at }) != *stamp
-            };
-            looks
-                .iter()
-                .filter(is_other)
-                .map(|(path, _)| (*path).to_owned())
-                .collect()
-        };
-        let changed = match looks.len() {
-            ..MIN_PATHS_FOR_SECOND_THREAD => others(&looks),
-            // Thousands of `stat` calls are the whole cost of a cache hit, and the kernel runs
-            // those of two threads in parallel.
-            many => std::thread::scope(|scope| {
-                let (one, other) = looks.split_at(many / 2);
-                let other = scope.spawn(|| others(other));
-                let mut changed = others(one);
-                changed.extend(other.join().ok()?);
-                Some(changed)
-            })?,
-        };
+        let mut changed = find_restamped(root, &looks, stat)?;
         // With many changes a full scan is cheaper than handling each path on its own.
-        if changed.len() > most {
+        if changed.len() > most(stored.header.paths) {
             return None;
         }
         // Only an unchanged scan may be saved again; otherwise the changed paths would look
         // current.
         self.held.set(changed.is_empty());
+        changed.retain(|look| !look.is_folder() || !has_same_names(look, list));
         if let (true, Some(index)) = (changed.is_empty(), stored.other_index) {
             let mut bytes = Vec::with_capacity(STAMP_SIZE);
             push_stamp(&mut bytes, index.as_ref());
@@ -178,35 +200,72 @@ impl ScanCache {
             false => BTreeMap::new(),
         };
         Some(ScanCacheCheck {
+            changed: changed.iter().map(|look| look.path.to_owned()).collect(),
             mark: stored.header.mark,
             known: stored.header.paths,
             is_whole: stored.is_whole,
-            changed,
             known_names,
         })
     }
 }
 
-/// Returns the names that the cached paths have in the changed folders.
+/// Returns the paths that have another stamp now.
+fn find_restamped<'l, 'b>(
+    root: &OwnedFd,
+    looks: &'l [StoredPath<'b>],
+    stat: fn(&OwnedFd, &str) -> Option<FileStamp>,
+) -> Option<Vec<&'l StoredPath<'b>>> {
+    let others = |looks: &'l [StoredPath<'b>]| -> Vec<&'l StoredPath<'b>> {
+        let is_other = |look: &&StoredPath<'_>| {
+            // The root folder is recorded as `/` and is the handle itself.
+            let at = look.path.strip_suffix('/').unwrap_or(look.path);
+            stat(root, if at.is_empty() { "." } else { at }) != look.stamp
+        };
+        looks.iter().filter(is_other).collect()
+    };
+    if looks.len() < MIN_PATHS_FOR_SECOND_THREAD {
+        return Some(others(looks));
+    }
+    // Thousands of `stat` calls are the whole cost of a cache hit, and the kernel runs those of two
+    // threads in parallel.
+    std::thread::scope(|scope| {
+        let (one, other) = looks.split_at(looks.len() / 2);
+        let other = scope.spawn(|| others(other));
+        let mut changed = others(one);
+        changed.extend(other.join().ok()?);
+        Some(changed)
+    })
+}
+
+/// Whether a folder has the same entries, although its stamp is another one. One that was not there
+/// before, or is not now, does not.
+fn has_same_names(look: &StoredPath<'_>, list: &dyn Fn(&str) -> Option<Vec<FolderEntry>>) -> bool {
+    let folder = look.path.trim_end_matches('/');
+    look.stamp.is_some() && list(folder).is_some_and(|entries| digest_names(&entries) == look.names)
+}
+
+/// Returns the names that the cached paths have in the changed folders, sorted.
 fn collect_names(
-    looks: &[(&str, Option<FileStamp>)],
-    changed: &[String],
-) -> BTreeMap<String, BTreeSet<String>> {
-    let folders = changed.iter().filter(|path| path.ends_with('/'));
-    let names_in = |folder: &str| -> BTreeSet<String> {
+    looks: &[StoredPath<'_>],
+    changed: &[&StoredPath<'_>],
+) -> BTreeMap<String, Vec<String>> {
+    let folders = changed.iter().filter(|look| look.is_folder());
+    let names_in = |folder: &str| -> Vec<String> {
         // The root folder is recorded as `/`.
         let prefix = if folder == "/" { "" } else { folder };
         let below = looks
             .iter()
-            .filter_map(|(path, _)| path.strip_prefix(prefix));
-        below
+            .filter_map(|look| look.path.strip_prefix(prefix));
+        let mut names: Vec<&str> = below
             .filter_map(|rest| rest.split('/').next())
             .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect()
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names.into_iter().map(str::to_owned).collect()
     };
     folders
-        .map(|folder| (folder.clone(), names_in(folder)))
+        .map(|folder| (folder.path.to_owned(), names_in(folder.path)))
         .collect()
 }
 
@@ -395,6 +454,9 @@ fn encode_parts(looks: &[ScannedPath]) -> Vec<EncodedPart<'static>> {
         for look in part {
             push_text(&mut bytes, &look.path);
             push_stamp(&mut bytes, look.stamp.as_ref());
+            if look.path.ends_with('/') {
+                bytes.extend_from_slice(&look.names);
+            }
         }
         EncodedPart {
             paths: u32::try_from(part.len()).unwrap_or(u32::MAX),
@@ -468,15 +530,27 @@ impl<'b> CacheReader<'b> {
         std::str::from_utf8(taken).ok()
     }
 
-    fn take_stamp(&mut self) -> Option<Option<FileStamp>> {
-        let [there] = self.take_bytes::<1>()?;
-        let stamp = FileStamp {
-            size: u64::from_le_bytes(self.take_bytes()?),
-            modified_ns: i64::from_le_bytes(self.take_bytes()?),
-            changed_ns: i64::from_le_bytes(self.take_bytes()?),
-            inode: u64::from_le_bytes(self.take_bytes()?),
+    fn take_path(&mut self) -> Option<StoredPath<'b>> {
+        let (path, stamp) = (self.take_text()?, self.take_stamp()?);
+        let names = match path.ends_with('/') {
+            true => self.take_bytes()?,
+            false => NamesDigest::default(),
         };
-        Some((there != 0).then_some(stamp))
+        Some(StoredPath { path, stamp, names })
+    }
+
+    fn take_stamp(&mut self) -> Option<Option<FileStamp>> {
+        // In one step: a check of a large project reads twenty thousand of them.
+        let ([there, fields @ ..], rest) = self.rest.split_first_chunk::<STAMP_SIZE>()?;
+        self.rest = rest;
+        let (fields, _) = fields.as_chunks::<8>();
+        let stamp = FileStamp {
+            size: u64::from_le_bytes(fields[0]),
+            modified_ns: i64::from_le_bytes(fields[1]),
+            changed_ns: i64::from_le_bytes(fields[2]),
+            inode: u64::from_le_bytes(fields[3]),
+        };
+        Some((*there != 0).then_some(stamp))
     }
 }
 
@@ -489,6 +563,7 @@ mod tests {
         ScannedPath {
             path: format!("plan-{number:05}.md"),
             stamp: None,
+            names: NamesDigest::default(),
         }
     }
 
@@ -515,7 +590,7 @@ mod tests {
             Some(crate::plan_files::file_stamp(&stat))
         };
         let file = folder.path().join("looks.bin");
-        ScanCache::default().find_changes(&file, root, extent, 16, stat)
+        ScanCache::default().find_changes(&file, root, (extent, |_| 16), stat, &|_| None)
     }
 
     fn next_part(index: Option<FileStamp>) -> CheckedPaths {

@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+    fn unit_vector(mut vector: Vec<f32>) -> Vec<f32> {
         let length = vector
             .iter()
             .map(|it| it * it)
@@ -334,7 +334,7 @@ mod tests {
         fn the_nearest_is_the_nearest(vectors in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 16), 2..20), query in prop::collection::vec(-1.0_f32..1.0, 16)) {
             let directory = tempfile::TempDir::new().unwrap();
             let file = VectorFile::new(&directory.path().join("v"), "m");
-            let (vectors, query): (Vec<Vec<f32>>, _) = (vectors.into_iter().map(unit).collect(), unit(query));
+            let (vectors, query): (Vec<Vec<f32>>, _) = (vectors.into_iter().map(unit_vector).collect(), unit_vector(query));
             let new: Vec<NewVector> = vectors.iter().enumerate()
                 .map(|(index, vector)| NewVector { record: key("fact", &index.to_string()), mark: 0, vector: vector.clone() }).collect();
             file.upsert_vectors(&new, |_| true).unwrap();

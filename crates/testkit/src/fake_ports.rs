@@ -204,12 +204,18 @@ pub struct FakeGit {
     logs: Cell<usize>,
     /// Names in the folders of other branches.
     elsewhere: RefCell<Vec<String>>,
+    large: Cell<bool>,
 }
 
 impl FakeGit {
     /// Sets the names that folders have on other branches.
     pub fn set_names_elsewhere(&self, names: &[&str]) {
         *self.elsewhere.borrow_mut() = names.iter().map(|name| (*name).to_owned()).collect();
+    }
+
+    /// Lets the repository have very many files from now on.
+    pub fn grow_large(&self) {
+        self.large.set(true);
     }
 
     /// Returns a repository with one commit.
@@ -282,6 +288,10 @@ impl FakeGit {
 }
 
 impl Git for FakeGit {
+    fn is_large(&self) -> bool {
+        self.large.get()
+    }
+
     fn read_head(&self) -> Result<GitHead, StoreFault> {
         let last = self.moves.borrow().last().map(|last| last.to.clone());
         Ok(last.map_or(GitHead::Unborn, GitHead::At))

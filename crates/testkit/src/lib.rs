@@ -3,6 +3,7 @@
 
 mod fake_ports;
 mod hooks;
+mod issuer;
 mod postgres;
 mod program;
 pub mod search_story;
@@ -11,6 +12,7 @@ mod tree_fixture;
 
 pub use fake_ports::{FakeClock, FakeCommands, FakeFiles, FakeGit};
 pub use hooks::{Answer, Session};
+pub use issuer::Issuer;
 pub use postgres::{Cluster, Database};
 pub use program::{Output, Project};
 pub use store_story::tell_store_story;

@@ -3,6 +3,10 @@
 //! Versions 2 and 3, the ones git writes by default. Version 4, a split index (`link`) and a sparse
 //! index (`sdir`) are not parsed; the result is `None`, and callers fall back to a git process.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 /// One index entry: a tracked file.
 pub(super) struct IndexEntry<'i> {
     /// Relative to the top of the working tree.
@@ -44,6 +48,14 @@ impl IndexEntry<'_> {
             size: number(36),
         }
     }
+}
+
+/// Returns the number of entries in an index file's header; `None` if it has none.
+pub(super) fn read_entry_count(index: &Path) -> Option<u32> {
+    let mut header = [0; 12];
+    File::open(index).ok()?.read_exact(&mut header).ok()?;
+    let [magic @ .., _, _, _, _, a, b, c, d] = header;
+    (magic == *b"DIRC").then(|| u32::from_be_bytes([a, b, c, d]))
 }
 
 /// Parses the entries, in index order; `hash` is the length of an object id in bytes. `None` for a

@@ -130,9 +130,13 @@ pub(super) fn look_up_cached_counts(
 ) -> Result<CacheLookup, StoreFault> {
     let not = || Ok(CacheLookup::Not { unlike: Vec::new() });
     let root = open_folder(&place.project)?;
-    let Some(looked) =
-        Noted::default().find_changes(&cache_path(place), &root, CheckedPaths::All, 0, stat_path)
-    else {
+    let Some(looked) = Noted::default().find_changes(
+        &cache_path(place),
+        &root,
+        (CheckedPaths::All, |_| 0),
+        stat_path,
+        &|_| None,
+    ) else {
         return not();
     };
     let Ok(mut kept) = serde_json::from_str::<CachedCounts>(&looked.mark) else {
@@ -353,7 +357,7 @@ fn record_folder_stats(
         .ok()
         .map(|found| file_stamp(&found))
         .filter(|seen| is_stamp_settled_at(seen, CLOCK_TICK_NS, at_ns))?;
-    noted.record_folder(folder, Some(seen));
+    noted.record_folder(folder, Some(seen), &[]);
     let mut below = Vec::new();
     each_entry(&handle, |name, kind| {
         let name = name.to_string_lossy();

@@ -43,6 +43,10 @@ use line_count_cache::{CacheLookup, CountStart};
 pub(crate) use repository_paths::{RepositoryPaths, read_first_line};
 pub(crate) use signing_key::read_signing_key_setting;
 
+/// Number of tracked files up to which all of them are compared after a command: a `stat` each, two to
+/// three milliseconds together.
+const MAX_FILES_OF_SMALL_REPOSITORY: u32 = 1_000;
+
 /// The repository of one project, located on first use. Made again for every command and request: it
 /// may appear or vanish while a server runs.
 #[derive(Debug)]
@@ -165,6 +169,13 @@ impl Git for DiskGit {
         attributes::mark_generated_files(&place, &mut found.lines)?;
         line_count_cache::cache_line_counts(&place, &found, &unlike, &start)?;
         Ok(found.lines)
+    }
+
+    fn is_large(&self) -> bool {
+        let place = self.find_repository().ok().flatten();
+        place
+            .and_then(|place| index::read_entry_count(&place.own.join("index")))
+            .is_some_and(|files| files > MAX_FILES_OF_SMALL_REPOSITORY)
     }
 
     fn list_file_contents(&self) -> Result<Option<BTreeMap<String, String>>, StoreFault> {

@@ -16,7 +16,8 @@ pub(super) struct ParsedNodeFile {
 impl ParsedNodeFile {
     /// Whether the checksum matches.
     pub(super) fn is_intact(&self) -> bool {
-        serde_json::to_string(&self.node).is_ok_and(|node| checksum(&self.path, &node) == self.sum)
+        serde_json::to_string(&self.node)
+            .is_ok_and(|node| compute_checksum(&self.path, &node) == self.sum)
     }
 }
 
@@ -30,13 +31,13 @@ pub(super) fn render_node_file(path: &str, node: &Node) -> io::Result<String> {
     text.push_str(",\n  \"node\": ");
     push_indented(&mut text, &node, 1);
     text.push_str(",\n  \"sum\": \"");
-    text.push_str(&checksum(path, &node));
+    text.push_str(&compute_checksum(path, &node));
     text.push_str("\"\n}\n");
     Ok(text)
 }
 
 /// Returns the CRC-32 of a path and the compact JSON of its node.
-fn checksum(path: &str, node: &str) -> String {
+fn compute_checksum(path: &str, node: &str) -> String {
     // The path is included, so that a file copied over another one is not intact. A CRC suffices:
     // it detects damage and hand edits, and a forged mirror still has to be adopted by a person.
     let mut hasher = crc32fast::Hasher::new();

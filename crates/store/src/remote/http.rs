@@ -10,7 +10,9 @@ use domain::ids::{Digest32, OperationId};
 use domain::settings::ServerAddress;
 use domain::sync_protocol::{MAX_PUSH_BYTES, PullHeader, PushHeader, PushOutcome};
 use serde_json::Value;
+use ureq::config::ConfigBuilder;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::typestate::AgentScope;
 use ureq::{Agent, Body, Error, Timeout};
 
 use super::server::{FetchOutcome, ServerFault, TeamServer};
@@ -35,12 +37,7 @@ pub(crate) struct HttpServer {
 impl HttpServer {
     /// Returns a client without connecting yet; `patience` is the connection timeout.
     pub(crate) fn new(address: &ServerAddress, patience: Duration) -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            // Redirects would carry the token to another server.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .user_agent(concat!("throughline/", env!("CARGO_PKG_VERSION")))
+        let config = configure_client(address.url())
             // Servers close idle connections after half a minute; reusing one then fails.
             .max_idle_age(Duration::from_secs(10))
             .timeout_resolve(Some(patience))
@@ -49,18 +46,6 @@ impl HttpServer {
             // The first pull of a long history takes several pages of megabytes over a slow line.
             .timeout_recv_body(Some(patience * 20))
             .timeout_send_body(Some(patience * 20));
-        let config = match address.url().starts_with("https://") {
-            true => config.https_only(true).tls_config(
-                TlsConfig::builder()
-                    .root_certs(load_root_certificates())
-                    .unversioned_rustls_crypto_provider(Arc::new(
-                        rustls::crypto::ring::default_provider(),
-                    ))
-                    .build(),
-            ),
-            // Plain HTTP is only allowed to this machine, which a proxy elsewhere could not reach.
-            false => config.proxy(None),
-        };
         Self {
             agent: config.build().new_agent(),
             address: address.clone(),
@@ -76,6 +61,28 @@ impl HttpServer {
     /// Returns the `Authorization` header.
     fn authorization_header(&self) -> String {
         format!("Bearer {}", self.address.reveal_token())
+    }
+}
+
+/// Returns the settings that every client of ours has: the system's certificates, and no redirects.
+pub(crate) fn configure_client(url: &str) -> ConfigBuilder<AgentScope> {
+    let config = Agent::config_builder()
+        .http_status_as_error(false)
+        // Redirects would carry a token to another server.
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .user_agent(concat!("throughline/", env!("CARGO_PKG_VERSION")));
+    match url.starts_with("https://") {
+        true => config.https_only(true).tls_config(
+            TlsConfig::builder()
+                .root_certs(load_root_certificates())
+                .unversioned_rustls_crypto_provider(Arc::new(
+                    rustls::crypto::ring::default_provider(),
+                ))
+                .build(),
+        ),
+        // Plain HTTP is only allowed to this machine, which a proxy elsewhere could not reach.
+        false => config.proxy(None),
     }
 }
 

@@ -8,7 +8,7 @@
 
 mod conflicts;
 mod flush_queue;
-mod http;
+pub(crate) mod http;
 mod offline_queue;
 mod rebase;
 mod server;

@@ -63,7 +63,7 @@ impl Fixture {
     }
 }
 
-fn cause(now: Timestamp) -> ReplacementCause<'static> {
+fn replacement_cause(now: Timestamp) -> ReplacementCause<'static> {
     ReplacementCause {
         command: "rebuild",
         reason: QuarantineReason::Replaced,
@@ -81,7 +81,13 @@ fn a_state_only_a_newer_program_may_write_is_never_replaced() {
     let files = fixture.files();
     let now = Timestamp::from_millis(0);
 
-    let replaced = replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now));
+    let replaced = replace_state(
+        layout,
+        Storage::Sqlite,
+        known,
+        &cargo,
+        &replacement_cause(now),
+    );
     assert!(
         matches!(replaced, Err(StoreFault::Newer { found: 2, .. })),
         "{replaced:?}"
@@ -110,7 +116,14 @@ fn a_store_that_was_open_during_the_swap_cannot_write_into_quarantine() {
     drop(open.begin_read().unwrap());
     let cargo = crate::store_dump::dump_store(layout, Storage::Sqlite).unwrap();
     let now = Timestamp::from_millis(0);
-    let kept = replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now)).unwrap();
+    let kept = replace_state(
+        layout,
+        Storage::Sqlite,
+        known,
+        &cargo,
+        &replacement_cause(now),
+    )
+    .unwrap();
     assert_eq!(kept, [".throughline/damaged/1"]);
     assert!(matches!(
         open.begin_write().map(drop),
@@ -145,7 +158,14 @@ fn a_state_that_was_moved_to_a_database_is_not_rebuilt_by_a_process_with_old_set
     assert!(matches!(rebuilt, Err(StoreFault::Moved)), "{rebuilt:?}");
     // Restored by a person's decision, it is an ordinary state.
     let cargo = crate::load_quarantined_state(layout, "1").unwrap();
-    replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now)).unwrap();
+    replace_state(
+        layout,
+        Storage::Sqlite,
+        known,
+        &cargo,
+        &replacement_cause(now),
+    )
+    .unwrap();
     assert!(
         crate::store_dump::dump_store(layout, Storage::Sqlite)
             .unwrap()

@@ -29,7 +29,7 @@ use self::connection::OpenMode;
 use self::journal_sync::JournalComparison;
 use self::migrate::{CURRENT_FORMAT, DatabaseKind};
 use self::sql::SqliteConnection;
-use self::write_queue::wait_for_turn;
+use self::write_queue::{Turn, wait_for_turn};
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal::{self, Journal, JournalStamp};
 use crate::layout::Layout;
@@ -57,6 +57,8 @@ pub(crate) struct SqliteStore {
     read_only: bool,
     /// How the history compares with the head this user saw last.
     history: Cell<HistoryState>,
+    /// The first place in the queue of writers, for the time of a write transaction.
+    turn: Cell<Option<Turn>>,
 }
 
 impl SqliteStore {
@@ -104,6 +106,7 @@ impl SqliteStore {
             compared: Cell::new(None),
             read_only,
             history: Cell::default(),
+            turn: Cell::default(),
         };
         store.check_reader()?;
         Ok(store)
@@ -405,6 +408,7 @@ impl SqliteStore {
         connection::run_cached_statement(&self.connection.inner, "COMMIT")
             .map_err(|error| self.connection.to_fault(error))?;
         transaction.finished = true;
+        self.turn.take();
         Ok(())
     }
 
@@ -415,6 +419,9 @@ impl SqliteStore {
     }
 
     /// Takes the write lock after the writers that came before.
+    ///
+    /// The place in the queue is kept until the transaction ends: the kernel then wakes the next
+    /// writer at that moment. Given up earlier, that one would poll SQLite's lock.
     fn begin_in_turn(&self) -> Result<StoreRow, StoreFault> {
         let begin = || self.begin_transaction("BEGIN IMMEDIATE");
         if connection::is_in_a_hurry() {
@@ -422,16 +429,19 @@ impl SqliteStore {
         }
         let since = Instant::now();
         let path = self.layout.home.join("write-queue");
-        let Some(_turn) = wait_for_turn(&path, connection::lock_timeout()) else {
+        let Some(turn) = wait_for_turn(&path, connection::lock_timeout()) else {
             return Err(StoreFault::Locked {
                 holder: connection::find_lock_holder(&self.layout.database),
             });
         };
-        connection::waiting_since(since, begin)
+        let row = connection::waiting_since(since, begin)?;
+        self.turn.set(Some(turn));
+        Ok(row)
     }
 
     fn roll_back(&self) {
         self.connection.roll_back();
+        self.turn.take();
     }
 
     /// Returns the operations after `after` that are still readable and continue the chain from

@@ -9,7 +9,7 @@ use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
 use super::{SqliteStore, migrate};
 use crate::engine::io_fault;
 use crate::journal::Journal;
-use crate::replayed_history::{ReplayFault, ReplayedHistory, UnparsedOperation};
+use crate::replayed_history::{ReplayFault, ReplayedHistory};
 use crate::tables::verify::{store_finding, verify_tables};
 use crate::tables::view::TableView;
 
@@ -117,8 +117,7 @@ fn replay_journal(
     let mut last: Option<OperationId> = None;
     let mut is_half_applied = false;
     let contents = journal.verify_lines(&mut |line| {
-        let operation: UnparsedOperation<'_> =
-            serde_json::from_str(line.operation_json()).map_err(|error| error.to_string())?;
+        let operation = line.parse_operation().map_err(|error| error.to_string())?;
         let id = operation.operation_id();
         // The chain alone would accept a gap in the ids, and ids are what users refer to.
         if last.is_some_and(|last| last.next_id() != id) {

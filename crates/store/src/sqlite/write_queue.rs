@@ -2,7 +2,7 @@
 //!
 //! SQLite's own waiting is polling: with many sessions the lucky ones get the lock again and again
 //! and others wait until their patience ends. Here writers wait for a file lock in the kernel,
-//! which hands it on in order; only the first of them polls.
+//! which hands it on in order, and keep it for the time of their transaction: none of them polls.
 
 use std::fs::File;
 use std::path::Path;

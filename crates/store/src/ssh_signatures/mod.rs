@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test writes a key of its own")]
-    fn tool(folder: &Path) -> SshSignatures {
+    fn open_tool(folder: &Path) -> SshSignatures {
         let home = folder.to_owned();
         std::fs::create_dir_all(home.join(".ssh")).expect("a folder");
         let text = private_key().to_openssh(LineEnding::LF).expect("a key");
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_signature_is_of_its_content_and_of_our_namespace() {
         let folder = tempfile::tempdir().expect("a folder");
-        let tool = tool(folder.path());
+        let tool = open_tool(folder.path());
         let key = tool.find_signing_key().expect("a key");
         let signature = tool.sign_content(b"approved").expect("a signature");
         assert_eq!(tool.verify_signature(&signature, b"approved"), Ok(key));

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId};
-use domain::operation::{Operation, OperationHead};
+use domain::operation::{Operation, OperationHead, visit_facts_of_json};
 use domain::ports::{OperationReader, StoreFault};
 use rusqlite::types::ValueRef;
 
@@ -62,6 +63,34 @@ impl OperationReader for TableView<'_> {
             .transpose()
     }
 
+    fn visit_facts(
+        &self,
+        id: OperationId,
+        visit: &mut dyn FnMut(Fact),
+    ) -> Result<bool, StoreFault> {
+        let sql = "SELECT body, prev, hash FROM operation WHERE id = ?1";
+        let mut is_found = false;
+        // Parsed where the database has it: a copy of a large body stays in the memory of each
+        // thread that made one.
+        let values = params![id.0.cast_signed()];
+        self.sql.query_rows(sql, values, &mut |row| {
+            is_found = true;
+            let (prev, hash) = (
+                decode_digest_column(row.get_ref(1)?)?,
+                decode_digest_column(row.get_ref(2)?)?,
+            );
+            let ValueRef::Text(body) = row.get_ref(0)? else {
+                return Err(BadRow::new(format!("operation {id} has no body")));
+            };
+            let body = std::str::from_utf8(body)
+                .ok()
+                .filter(|body| journal::hash_operation(prev, body) == hash)
+                .ok_or_else(|| BadRow::new(format!("hash mismatch in operation {id}")))?;
+            Ok(visit_facts_of_json(body, visit)?)
+        })?;
+        Ok(is_found)
+    }
+
     fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
         let found = self.query_one_row(
             "SELECT undone_by FROM operation WHERE id = ?1",
@@ -75,10 +104,12 @@ impl OperationReader for TableView<'_> {
         match id {
             OperationId(0) => Ok(Some(journal::chain_start_hash(&self.store.store))),
             id if id == self.store.head => Ok(Some(self.store.head_hash)),
-            id => Ok(self
-                .recorded_operation_range(id, id)?
-                .pop()
-                .map(|row| row.hash)),
+            // Without the body: the first scan of a large project is one of many megabytes.
+            id => self.query_one_row(
+                "SELECT hash FROM operation WHERE id = ?1",
+                params![id.0.cast_signed()],
+                |row| decode_digest_column(row.get_ref(0)?),
+            ),
         }
     }
 

@@ -72,6 +72,10 @@ pub(crate) struct TableTransaction<'s> {
     child_changes: BTreeMap<NodeId, i64>,
     /// Nodes that got a version in this transaction.
     versioned: HashSet<NodeId>,
+    /// Whether file stamps were saved in this transaction.
+    has_stamps: bool,
+    /// The lineage of the last parent of a new node: siblings are mostly added one after the other.
+    last_lineage: Option<(NodeId, Vec<u8>)>,
     /// Sizes of the texts of the operation that is being applied.
     text_sizes: HashMap<VersionHash, u64>,
     /// Warnings about masked secrets, reported after the commit.
@@ -92,6 +96,8 @@ impl<'s> TableTransaction<'s> {
             applying: (OperationId(0), Timestamp::from_millis(0)),
             child_changes: BTreeMap::new(),
             versioned: HashSet::new(),
+            has_stamps: false,
+            last_lineage: None,
             text_sizes: HashMap::new(),
             warnings: Vec::new(),
             finished: false,
@@ -210,6 +216,13 @@ impl<'s> TableTransaction<'s> {
     }
 
     fn drop_known_texts(&self, recorded: &mut ChainedOperation) -> Result<(), StoreFault> {
+        // The first scan of a project has a text for every plan, and nothing is stored yet.
+        let found = self
+            .view
+            .query_rows("SELECT 1 FROM text LIMIT 1", params![], |_| Ok(()))?;
+        if found.is_empty() {
+            return Ok(());
+        }
         // Many operations refer to a text that is stored already; it is repeated neither in the
         // table nor in the journal.
         let mut fresh = Vec::with_capacity(recorded.texts.len());
@@ -296,6 +309,17 @@ impl<'s> TableTransaction<'s> {
         Ok(())
     }
 
+    fn parent_lineage(&mut self, parent: NodeId) -> Result<Vec<u8>, StoreFault> {
+        match &self.last_lineage {
+            Some((known, lineage)) if *known == parent => Ok(lineage.clone()),
+            _ => {
+                let lineage = self.lineage_of(parent)?;
+                self.last_lineage = Some((parent, lineage.clone()));
+                Ok(lineage)
+            }
+        }
+    }
+
     fn lineage_of(&self, id: NodeId) -> Result<Vec<u8>, StoreFault> {
         self.view
             .node_lineage(id)?
@@ -376,21 +400,27 @@ impl Transaction for TableTransaction<'_> {
         &mut self,
         stamps: &[(NodeId, FileStamp, VersionHash)],
     ) -> Result<(), StoreFault> {
+        let update = "UPDATE stamp SET size = ?2, modified_ns = ?3, changed_ns = ?4, inode = ?5, version = ?6 WHERE node = ?1";
+        let insert = "INSERT INTO stamp (node, size, modified_ns, changed_ns, inode, version) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let mut stamped = HashSet::new();
         for (node, stamp, version) in stamps {
-            self.upsert_row(
-                "UPDATE stamp SET size = ?2, modified_ns = ?3, changed_ns = ?4, inode = ?5, version = ?6 WHERE node = ?1",
-                "INSERT INTO stamp (node, size, modified_ns, changed_ns, inode, version) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![
-                    node.0,
-                    stamp.size.cast_signed(),
-                    stamp.modified_ns,
-                    stamp.changed_ns,
-                    stamp.inode.cast_signed(),
-                    version.0.0.as_slice(),
-                ],
-            )?;
+            let values = params![
+                node.0,
+                stamp.size.cast_signed(),
+                stamp.modified_ns,
+                stamp.changed_ns,
+                stamp.inode.cast_signed(),
+                version.0.0.as_slice(),
+            ];
+            // A node of this transaction has no stamp yet; in a fresh clone that is every one.
+            let is_new = node.0 >= self.found.next_node && stamped.insert(*node);
+            match is_new && !self.has_stamps {
+                true => self.execute_statement(insert, values).map(drop)?,
+                false => self.upsert_row(update, insert, values)?,
+            }
         }
+        self.has_stamps |= !stamps.is_empty();
         Ok(())
     }
 
@@ -487,7 +517,7 @@ impl NodeTable for TableTransaction<'_> {
     fn insert_node(&mut self, node: Node) -> Result<(), StoreFault> {
         let mut lineage = match node.parent {
             None => Vec::new(),
-            Some(parent) => self.lineage_of(parent)?,
+            Some(parent) => self.parent_lineage(parent)?,
         };
         // Big-endian, so that comparing bytes compares ids.
         lineage.extend_from_slice(&node.id.0.to_be_bytes());
@@ -540,6 +570,7 @@ impl NodeTable for TableTransaction<'_> {
             });
         }
         new_top.extend_from_slice(&node.id.0.to_be_bytes());
+        self.last_lineage = None;
         // The subtree query below verifies child totals, so pending ones are written first.
         self.write_child_totals()?;
         // Every descendant's lineage starts with that of the moved node, so all their rows change.
@@ -570,6 +601,7 @@ impl NodeTable for TableTransaction<'_> {
         let Some(node) = self.view.load_node(id)? else {
             return Ok(());
         };
+        self.last_lineage = None;
         let row = NodeValues::from_node(&node, &self.lineage_of(id)?)?;
         self.execute_statement("DELETE FROM node WHERE id = ?1", params![id.0])?;
         self.execute_statement("DELETE FROM standing WHERE node = ?1", params![id.0])?;

@@ -673,6 +673,7 @@ fn comment_on(store: &dyn Store, alias: &str, words: &str) -> Result<(), StoreFa
         text: words.to_owned(),
         decision: None,
         carried_at: None,
+        place: domain::comment::CommentPlace::default(),
     };
     let facts = domain::record::record_changed_fact(&said.record_key(), None, Some(&said));
     tx.record_operation(new(Verb::Comment, words, facts.into_iter().collect()))?;
