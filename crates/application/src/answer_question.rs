@@ -101,6 +101,7 @@ pub fn answer_question(
     question: &AskedQuestion,
     answer: Answer,
 ) -> Result<AnswerOutcome, Failure> {
+    // Compared with the authenticated principal: nothing in an answer can say who gave it.
     if ctx.actor != question.asked {
         return Err(Failure::refused(format!(
             "`{}` was asked about `{}`, and this is {}",
@@ -109,6 +110,8 @@ pub fn answer_question(
     }
     let node = vec![question.path.clone()];
     let shown = Some(question.expected_versions());
+    // Each decision is the use case of the command with the same name, so that no channel has rules
+    // of its own.
     Ok(match answer {
         Answer::Approve { force } => {
             let request = ApproveRequest { node, force, shown };
@@ -148,6 +151,7 @@ fn record_no_decision(
         let declined = DeclinedQuestion {
             node: id,
             operation: tx.next_operation_id()?,
+            // Of the question and not the present one: the agent that waits asked about that text.
             version: Some(question.version),
             how,
             by: ctx.actor.clone(),

@@ -14,11 +14,11 @@ use domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::approve::collect_warnings;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::observe_node;
+use crate::plan_warnings::WarningCollector;
 use crate::record_policy::resolve_deciding_policy;
 use crate::revalidate::parent_changes;
 use crate::scan::ScanScope;
@@ -85,6 +85,7 @@ impl ApprovalQuestion {
     /// Whether `code` is that of this question: its code, or more digits of it.
     #[must_use]
     pub fn has_code(&self, code: &str) -> bool {
+        // A shorter code could be guessed, or fit another text by chance.
         code.len() >= CODE_DIGITS
             && self
                 .digest_identity()
@@ -95,6 +96,7 @@ impl ApprovalQuestion {
     /// Returns the digest of everything an answer is bound to.
     pub(crate) fn digest_identity(&self) -> Digest32 {
         let parent = self.parent_version_hash.map(|parent| parent.to_string());
+        // The person too: a code shown to one person must not be another's answer.
         let parts = [
             self.path.as_str(),
             &self.version_hash.to_string(),
@@ -167,7 +169,7 @@ pub fn build_question(
         }
         .into());
     }
-    build_question_on(ctx, &*seen.state, &node).map(Some)
+    build_question_on(ctx, &*seen.state, &node, &mut WarningCollector::new(ctx)).map(Some)
 }
 
 /// Builds the question about a node of a snapshot.
@@ -175,6 +177,7 @@ pub(crate) fn build_question_on(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
+    warnings: &mut WarningCollector<'_>,
 ) -> Result<ApprovalQuestion, Failure> {
     let path = load_node_path(state, node)?;
     let Some(version_hash) = node.content.version_hash() else {
@@ -205,11 +208,13 @@ pub(crate) fn build_question_on(
         parent_version_hash: parent
             .as_ref()
             .and_then(|parent| parent.content.version_hash()),
+        // Either the difference or the whole text: both would push one of them out of a channel
+        // with a limit.
         text: base.is_none().then_some(now),
         base,
         change,
         parent_changes: stale_above,
-        warnings: collect_warnings(ctx, state, node, parent.as_ref())?,
+        warnings: warnings.collect_warnings(state, node, parent.as_ref())?,
         changes_requested: node.change_request().map(ChangeRequestView::from_objection),
         asked: ctx.actor.clone(),
         path,
@@ -231,6 +236,7 @@ fn compare_with_approved(
     let Some(approval) = node.approval.as_ref().filter(|one| counts(&one.by)) else {
         return Ok((None, None));
     };
+    // Approved in another clone, and never read here: then the whole text is shown.
     let Some(older) = state.load_text(approval.version)? else {
         return Ok((None, None));
     };

@@ -1,15 +1,13 @@
 //! Approve a node: bind an approval to the node's text and to its parent's.
 //!
-//! The rules are in `domain::approval`; the consistency warnings they need are collected here.
+//! The rules are in `domain::approval`; the consistency warnings are collected in `plan_warnings.rs`.
 
 use domain::approval::{ApprovalRequest, Force, decide_approval};
-use domain::consistency::{ComparedPlan, check_consistency};
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{OperationId, VersionHash};
 use domain::needs::{Needs, NeedsProblem};
 use domain::node::{Node, Status};
 use domain::operation::Verb;
-use domain::policy::ConsistencyPolicy;
 use domain::ports::Snapshot;
 use domain::revalidation::approval_facts;
 use schemars::JsonSchema;
@@ -20,8 +18,8 @@ use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
-use crate::memory::memory_files::load_alias_groups;
 use crate::observe::{observe_node, with_observed_node_files};
+use crate::plan_warnings::collect_warnings;
 use crate::precise_cascade::digest_relied_sections;
 use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;
@@ -138,61 +136,6 @@ pub fn collect_plan_warnings(ctx: &Context<'_>, words: &[String]) -> Result<Vec<
     let node = load_node(&*found.state, found.id)?;
     let above = load_parent(&*found.state, &node)?;
     collect_warnings(ctx, &*found.state, &node, above.as_ref())
-}
-
-/// Returns the consistency warnings of a node against its parent.
-pub(crate) fn collect_warnings(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    node: &Node,
-    parent: Option<&Node>,
-) -> Result<Vec<String>, Failure> {
-    let (Some(parent), Some(profile)) = (parent, ctx.find_profile(&node.profile)) else {
-        return Ok(Vec::new());
-    };
-    let (Some(version), Some(parent_version)) =
-        (node.content.version_hash(), parent.content.version_hash())
-    else {
-        return Ok(Vec::new());
-    };
-    // Checked before the texts are loaded: they are the expensive part.
-    if ctx.policy.consistency == ConsistencyPolicy::Off {
-        return Ok(Vec::new());
-    }
-    let (Some(text), Some(parent_text)) =
-        (state.load_text(version)?, state.load_text(parent_version)?)
-    else {
-        return Ok(Vec::new());
-    };
-    let child = ComparedPlan {
-        alias: &node.alias,
-        level: &node.level,
-        text: &text,
-    };
-    let parent = ComparedPlan {
-        alias: &parent.alias,
-        level: &parent.level,
-        text: &parent_text,
-    };
-    let mut warnings = check_consistency(profile, child, parent, &[]);
-    // Other names are in the memory, which is read only when a name would be reported: this runs
-    // in a hook.
-    if !warnings.is_empty() {
-        let aliases = load_alias_groups(state)?;
-        if !aliases.is_empty() {
-            warnings = check_consistency(profile, child, parent, &aliases);
-        }
-    }
-    let mut found: Vec<String> = warnings
-        .into_iter()
-        .map(|warning| warning.message)
-        .collect();
-    // Broken front matter means that `needs` and the like are ignored, which the approving person
-    // should know.
-    if let Some(problem) = domain::front_matter::parse_front_matter(&text).problem {
-        found.push(format!("front matter, {problem}"));
-    }
-    Ok(found)
 }
 
 /// Refuses a decision of an agent where only people decide; `what` is the verb with its preposition.

@@ -55,6 +55,7 @@ pub fn archive_tickets(
 ) -> Result<ArchiveOutcome, Failure> {
     find_ticket_level(ctx)?;
     let asked = file_writes::hash_request(&("ticket archive", request));
+    // Everything: whether a ticket is finished depends on files of other tickets below it.
     with_observed_files(ctx, ScanScope::Everything, Some(asked), |planned, tx| {
         let tree = load_plan_tree(&*tx)?;
         let tops = choose_tops(ctx, &*tx, &tree, request)?;
@@ -119,6 +120,7 @@ fn choose_tops<'t>(
                 ))
                 .with_step("set `status: cancelled` in its file   # if it will not be done"));
         }
+        // A ticket that moves with its parent would be moved twice.
         let is_covered = |top: &&Node| {
             top.id == node.id || tree.ancestors(node).iter().any(|above| above.id == top.id)
         };
@@ -138,6 +140,8 @@ fn find_open_below<'t>(tree: &'t Tree, top: &'t Node) -> Option<&'t Node> {
         return Some(top);
     }
     tree.children(top.id)
+        // Scenarios have no file of their own; what the rule for done asks of them was settled when
+        // the ticket was completed.
         .filter(|child| child.path.is_some())
         .find_map(|child| find_open_below(tree, child))
 }
@@ -159,6 +163,7 @@ fn plan_moves(
         for was in files {
             let text = match ctx.files.read_file(&was, ctx.policy.max_plan_bytes) {
                 FileReadResult::Text { text, .. } => text,
+                // Gone since it was listed; there is nothing to move.
                 FileReadResult::Missing => continue,
                 FileReadResult::Unreadable { why, .. } => {
                     return Err(Failure::refused(format!("`{was}` cannot be moved: {why}"))
@@ -166,6 +171,8 @@ fn plan_moves(
                 }
             };
             let path = was.replacen(folder, &target, 1);
+            // Refuses a file that exists: an earlier ticket with the same folder name may be in the
+            // archive.
             planned.create_file(&path, &text)?;
             planned.put_file(&was, None)?;
             moved.push(MovedFileView { was, path });

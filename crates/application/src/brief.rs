@@ -17,7 +17,7 @@ use domain::trail;
 use serde::Serialize;
 
 use crate::build_state::UnfinishedBuild;
-use crate::comment::load_open_comments;
+use crate::comment::{CommentView, load_open_comments};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::live_sessions::{LiveSessionView, list_other_sessions};
@@ -73,6 +73,7 @@ pub fn compose_explained_briefing(
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
     let (state, tree) = observe_plans(ctx)?;
+    // From the tree, which is loaded here anyway.
     let summary = PlanSummary::of_tree(ctx, &tree);
     explain_briefing_on(ctx, &*state, &summary, request)
 }
@@ -135,10 +136,12 @@ fn explain_briefing_on(
     let budget = briefing_budget(ctx, request.budget);
     // Comments are for the agent: a person who writes one expects it to be read at the next start,
     // without another command.
-    let said = load_open_comments(state)?;
+    let said = load_open_comments(ctx, state)?;
+    let places: Vec<String> = said.iter().map(CommentView::describe_place).collect();
     let comments = said
         .iter()
-        .map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str()))
+        .zip(&places)
+        .map(|(one, place)| (place.as_str(), one.by.to_string(), one.text.as_str()))
         .collect();
     let requested = summary.list_requests(state, MAX_LISTED_ITEMS)?;
     let requests = requested

@@ -70,6 +70,7 @@ pub(crate) fn continue_build(ctx: &Context<'_>) -> Result<Option<UnfinishedBuild
     let begun = ctx.clock.now().as_millis();
     let budget = i64::try_from(ctx.policy.hook_deadline_ms / DEADLINE_SHARE).unwrap_or(i64::MAX);
     loop {
+        // A transaction per slice: what is committed stays, even if the host kills the hook.
         let mut tx = ctx.store.begin_write()?;
         let unfinished = record_slice(ctx, &mut *tx)?;
         tx.commit()?;

@@ -62,6 +62,8 @@ pub fn check_approvals(ctx: &Context<'_>, base: Option<&str>) -> Result<Approval
         }
         check.plans += 1;
         let is_duplicate = is_duplicate(&node.alias);
+        // A duplicate counts although it is approved: after the merge nobody could say which plan
+        // the approval is for.
         if !is_duplicate && !is_unapproved(ctx, node) {
             continue;
         }
@@ -89,6 +91,7 @@ pub fn check_approvals(ctx: &Context<'_>, base: Option<&str>) -> Result<Approval
 fn is_unapproved(ctx: &Context<'_>, node: &Node) -> bool {
     match node.status() {
         Status::Approved => false,
+        // Also where nobody has to approve: a rejected or missing plan is never in order.
         Status::Invalid => true,
         Status::Draft | Status::RequiresRevalidation => asks_for_approval(ctx, node),
     }
@@ -109,5 +112,6 @@ fn is_affected(tree: &Tree, node: &Node, changed: Option<&BTreeSet<String>>) -> 
             .as_ref()
             .is_some_and(|path| changed.contains(path))
     };
+    // A change above makes the plans below stale, although their files are the same.
     is_changed(node) || tree.ancestors(node).into_iter().any(is_changed)
 }

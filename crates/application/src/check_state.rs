@@ -205,6 +205,7 @@ fn compare_with_files(
                 ),
                 next_steps: vec![format!("make `{path}` readable, then: tl check")],
             }),
+            // Kept as a notice for the edge, which shows what is not a finding.
             other => ctx.push_notice(other),
         }
     }
@@ -332,6 +333,7 @@ fn inspect_stored_text(
     let Some(version) = node.content.version_hash() else {
         return;
     };
+    // A text that cannot be read is reported by the integrity check.
     let text = state.load_text(version).ok().flatten();
     let secrets: Vec<MaskedSecret> = match masked.get(&version.to_string()) {
         Some(masked) => masked.secrets.clone(),

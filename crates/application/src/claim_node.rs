@@ -109,6 +109,8 @@ pub(crate) fn claim_within(
     ));
     let operation = tx.record_operation(operation)?;
     let files: Vec<String> = node.path.iter().cloned().collect();
+    // Reported and not refused: only a claim excludes others, and an overlap may be with a session
+    // that is about to end.
     let overlaps = load_overlaps(ctx, &*tx, &files, Some(&key))?;
     Ok(ClaimView {
         operation: Some(operation),
@@ -141,6 +143,8 @@ fn decide_and_take(
     };
     let mut decided = None;
     let shared = change_coordination(ctx, |coordination| {
+        // Decided inside the coordination's lock, on what is held at that moment: between two reads
+        // another worktree could take the node (law 5).
         coordination.change_claims(&mut |held, token| {
             let mut all = recorded.clone();
             keep_unshared(&mut all);
@@ -160,6 +164,8 @@ fn decide_and_take(
     })?;
     match (shared, decided) {
         (Some(()), Some(outcome)) => Ok(outcome),
+        // No coordination to decide: without git, or where the store itself is shared, the records
+        // are the truth and this transaction holds their lock.
         _ => Ok(decide_claim(&recorded, &request(operation))),
     }
 }
@@ -216,6 +222,8 @@ fn decide_and_release(
             all.extend(unshared);
             let outcome = decide_release(&all, asked).cloned();
             let change = match &outcome {
+                // A claim from before the coordination exists only as a record, which the operation
+                // removes.
                 Ok(released) if released.claim.shared => ClaimChange::Remove(released.node.clone()),
                 _ => ClaimChange::Keep,
             };
@@ -278,6 +286,8 @@ pub(crate) fn follow_undone_claims(
                             next_token,
                         };
                         match decide_claim(held, &request) {
+                            // With the token and times of the undone release: the session that held
+                            // it still knows that token.
                             Ok(_) => ClaimChange::Put(key.clone(), after.clone()),
                             Err(_) => ClaimChange::Keep,
                         }
@@ -327,6 +337,8 @@ fn decide_rename(held: &[HeldClaim], recorded: &HeldClaim) -> ClaimChange {
             && one.claim.session == recorded.claim.session
             && one.claim.token == recorded.claim.token
     };
+    // Another session may hold the new name already, in a worktree where it is another plan. Its
+    // claim stays; ours expires under its former name.
     let is_taken = held.iter().any(|one| one.node == recorded.node);
     match held.iter().find(is_same) {
         Some(found) if !is_taken => ClaimChange::Rename {
@@ -383,6 +395,8 @@ pub(crate) fn is_session_live(ctx: &Context<'_>, state: &dyn Snapshot, session: 
         .ok()
         .flatten()
         .and_then(|text| text.parse().ok());
+    // Where the store's clock cannot be read, ours decides: this only says whose lines count, and
+    // must not fail a hook.
     let now = read_store_time(ctx, state).unwrap_or_else(|_| ctx.clock.now());
     heard.is_some_and(|heard| now.as_millis() - heard <= lease_millis(ctx))
 }

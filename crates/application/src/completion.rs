@@ -27,7 +27,9 @@ use crate::failure::Failure;
 use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{find_node, load_node, load_node_path};
 use crate::removed_scenarios::list_removed_scenarios;
+use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
+use crate::ticket_files::count_ticket_files;
 use crate::workflows::active_runs;
 
 /// Which parts of the rule apply to a completion.
@@ -39,6 +41,22 @@ pub(crate) enum CompletionScope {
     WithoutBelow,
     /// All but the workflow: the caller ends it in the same operation.
     WithoutWorkflow,
+}
+
+/// Returns the files that decide whether a node is done: those of the nodes below it and of those it
+/// needs, as they are now.
+pub(crate) fn completion_scopes(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: NodeId,
+) -> Result<Vec<ScanScope>, Failure> {
+    let node = load_node(state, id)?;
+    let mut scopes = vec![ScanScope::Family(id)];
+    for name in &node.description.needs {
+        let needed = find_needed_node(ctx, state, &node, name)?;
+        scopes.extend(needed.map(|needed| ScanScope::Lineage(needed.id)));
+    }
+    Ok(scopes)
 }
 
 /// Returns what is open about a node; empty if it may count as complete, or the gate is off.
@@ -78,6 +96,7 @@ fn find_all_gaps(
             list_open_below(ctx, state, node, &path)?
         }
     };
+    // Deleting an open scenario from its file must not be a way to done.
     let removed_scenarios: Vec<String> = list_removed_scenarios(ctx, state, node)?
         .iter()
         .map(|alias| format!("{path}/{alias}"))
@@ -103,7 +122,20 @@ fn find_all_gaps(
             untested: tdd.untested.as_deref(),
             requires_test: ctx.policy.gates.test_first != GateMode::Off,
         }),
+        is_untouched: is_untouched(ctx, state, node)?,
     }))
+}
+
+/// Whether a node is a ticket in a repository, without scenarios and children, for which no session
+/// changed a file.
+fn is_untouched(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<bool, Failure> {
+    // In this order: the policy and the level are in memory, the commit is a file, the rest are
+    // queries.
+    Ok(ctx.policy.gates.test_first != GateMode::Off
+        && has_work_phases(ctx, node)
+        && crate::session_position::head_commit(ctx).is_some()
+        && state.load_children(node.id)?.is_empty()
+        && count_ticket_files(state, node.id)? == 0)
 }
 
 /// Whether a gap is only reported: the policy asks for a failing test first, but does not insist.
@@ -111,7 +143,7 @@ fn is_advice(ctx: &Context<'_>, gap: &CompletionGap) -> bool {
     ctx.policy.gates.test_first == GateMode::Warn
         && matches!(
             gap,
-            CompletionGap::UntestedCommit { .. } | CompletionGap::NoCommit
+            CompletionGap::UntestedCommit { .. } | CompletionGap::NoCommit | CompletionGap::NoWork
         )
 }
 
@@ -152,6 +184,7 @@ fn list_open_below(
     Ok(children
         .iter()
         .filter(is_open)
+        // A plan whose file is missing is invalid, which `tl check` reports; it is no open work.
         .filter(|child| child.content != Content::Missing)
         .filter(|child| {
             find_level(ctx, child).is_none_or(|level| level.roll_up != RollUp::WithParent)
@@ -184,6 +217,8 @@ pub(crate) fn find_needed_node(
     node: &Node,
     name: &str,
 ) -> Result<Option<Node>, Failure> {
+    // Names are unique only below a parent; the sibling is meant even where the whole project has
+    // several nodes of that name.
     let sibling = match node.parent {
         Some(parent) => state.children_by_alias(parent, name)?.into_iter().next(),
         None => None,
@@ -199,6 +234,7 @@ pub(crate) fn find_needed_node(
 
 /// Returns the subjects of the reviews of a node that have not ended.
 fn list_open_reviews(state: &dyn Snapshot, path: &str) -> Result<Vec<String>, Failure> {
+    // The prefix alone would also match `act-10` for `act-1`.
     let below = format!("{path}/");
     let found = record::read_records::<Review>(state, path)?;
     Ok(found
@@ -228,6 +264,8 @@ fn load_scenario_cycle(
         return Ok(None);
     }
     let mut ticket = load_ticket(ctx, state, parent, None)?;
+    // In a repository a scenario without commits has an empty cycle, not none: that nothing was
+    // committed is a gap of its own.
     Ok(Some(
         ticket
             .cycles
@@ -311,6 +349,8 @@ pub(crate) fn find_blocking_gaps(
     node: &Node,
     scope: CompletionScope,
 ) -> Result<Option<String>, Failure> {
+    // A move of the focus is not a request to complete: where the gate only warns, the completion
+    // follows without a message.
     if ctx.policy.gates.done != GateMode::Block {
         return Ok(None);
     }
@@ -324,6 +364,8 @@ pub(crate) fn consume_override(
     tx: &mut dyn Transaction,
     node: &Node,
 ) -> Result<(), Failure> {
+    // In the transaction of the completion, so that an override is used up exactly when it let
+    // something pass.
     let key = override_note_key("done", &load_node_path(&*tx, node)?);
     if tx.load_note(&key)?.is_some() {
         tx.save_note(&key, None, ctx.clock.now())?;
@@ -439,6 +481,8 @@ fn complete_whole(
     if !rolls_up || parent.progress == Progress::Complete || has_progress(facts, parent.id) {
         return Ok(());
     }
+    // The state is the one before this operation: what its facts complete is complete here too, or
+    // the last two parts of one operation would leave the whole open.
     let is_done = |child: &Node| {
         child.is_dropped()
             || facts
@@ -470,6 +514,8 @@ fn reopen_ancestors(
     let Some(above) = parent.map(|id| state.load_node(id)).transpose()?.flatten() else {
         return Ok(());
     };
+    // The rule for done does not cover the branches of a trail: a session finishes and opens them
+    // itself.
     if above.progress != Progress::Complete
         || above.profile == domain::trail::PROFILE
         || has_progress(facts, above.id)

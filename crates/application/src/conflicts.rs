@@ -82,6 +82,7 @@ pub fn show_conflict(ctx: &Context<'_>, id: &str) -> Result<ConflictView, Failur
     let conflicts = open_conflicts(ctx)?;
     let mut found = conflicts.list_conflicts()?;
     found.retain(|conflict| conflict.id.starts_with(id));
+    // An empty id fits every conflict, and dropping one by mistake cannot be undone.
     match (found.pop(), found.is_empty() && !id.is_empty()) {
         (Some(conflict), true) => Ok(conflict.into()),
         (None, _) => Err(unknown_conflict(id)),

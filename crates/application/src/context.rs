@@ -65,6 +65,35 @@ pub struct Context<'a> {
     unadopted_decisions: Cell<usize>,
 }
 
+impl Notice {
+    /// Describes a notice about a claim that something is done; `None` for any other.
+    #[must_use]
+    pub fn describe_claim(&self) -> Option<String> {
+        Some(match self {
+            Self::Unproved {
+                why,
+                is_complete: false,
+                ..
+            } => format!("{why}; it does not count as complete"),
+            Self::Unproved { why, .. } => {
+                format!("{why}; it counts as complete, because the policy only warns")
+            }
+            Self::Reopened { node, by } => {
+                format!("`{node}` is open again, because `{by}` is open")
+            }
+            Self::ScenarioRemoved { ticket, scenario } => format!(
+                "scenario `{scenario}` of `{ticket}` was deleted before it was done; `{ticket}` stays \
+                 open until it is back, or until a person lets it pass (tl gate override done {ticket})"
+            ),
+            Self::NeedsOpen { node, by } => {
+                format!("`{node}` needs `{by}`, which is not complete")
+            }
+            Self::PhaseSkipped { why, .. } => why.clone(),
+            _ => return None,
+        })
+    }
+}
+
 /// Something found in the plan files on the way, for the edge to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -395,6 +424,15 @@ impl<'a> Context<'a> {
         self.backups.borrow_mut().push((node, path.to_owned()));
     }
 
+    /// Makes the backups that were written durable. After the commit and before the answer: a caller that is
+    /// told of a backup has it after a power cut too.
+    pub fn sync_backups(&self) {
+        for (_, path) in self.backups.take() {
+            // Not a failure of what overwrote the plan: the store has the text.
+            let _ = self.files.sync_file(&path);
+        }
+    }
+
     /// Removes the backups of a rejected operation; each retry would leave another copy.
     ///
     /// All other files are written after the commit and need no rollback.
@@ -438,6 +476,14 @@ impl<'a> Context<'a> {
         let (taken, left) = self.noticed.take().into_iter().partition(is_about_work);
         self.noticed.replace(left);
         taken
+    }
+
+    /// Returns warnings about claims that something is done since the last call, for edges that report
+    /// nothing else of what was noticed.
+    pub fn take_work_warnings(&self) -> Vec<String> {
+        let notices = self.take_work_notices();
+        let described = notices.iter().filter_map(Notice::describe_claim);
+        described.collect()
     }
 
     /// Like [`Context::take_notices`], with at most ten misplaced, unavailable or duplicate files and the

@@ -112,6 +112,7 @@ pub(crate) fn load_recorded_claims(state: &dyn Snapshot) -> Result<Vec<HeldClaim
         let Some(id) = key.parse().ok().map(domain::ids::NodeId) else {
             continue;
         };
+        // Removed, or absent with its branch: a claim on it cannot be in anybody's way here.
         let Some(node) = state.load_node(id)? else {
             continue;
         };

@@ -27,9 +27,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer_question::{Answer, AskedQuestion};
-use crate::approve::{
-    collect_warnings, refuse_agents_decision, refuse_needs_cycle, refuse_unavailable,
-};
+use crate::approve::{refuse_agents_decision, refuse_needs_cycle, refuse_unavailable};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
@@ -37,7 +35,8 @@ use crate::failure::Failure;
 use crate::locate::{find_node, reject_extra_words};
 use crate::observe::{load_plan_tree, with_observed_files};
 use crate::pending_decisions::{PendingDecisions, name_first_plans};
-use crate::precise_cascade::digest_relied_sections;
+use crate::plan_warnings::WarningCollector;
+use crate::precise_cascade::ReliedSections;
 use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;
 use crate::transitions::collect_transitions;
@@ -93,6 +92,36 @@ pub fn answer_batch_question(
     questions: &[AskedQuestion],
     answer: &Answer,
 ) -> Result<PlansDecided, Failure> {
+    decide_batch(ctx, questions, answer, BatchMode::Record)
+}
+
+/// Returns what an answer would change, and records nothing.
+///
+/// # Errors
+/// Those of [`answer_batch_question`].
+pub fn preview_batch_answer(
+    ctx: &Context<'_>,
+    questions: &[AskedQuestion],
+    answer: &Answer,
+) -> Result<PlansDecided, Failure> {
+    decide_batch(ctx, questions, answer, BatchMode::Preview)
+}
+
+/// Whether an answer is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BatchMode {
+    Record,
+    Preview,
+}
+
+fn decide_batch(
+    ctx: &Context<'_>,
+    questions: &[AskedQuestion],
+    answer: &Answer,
+    mode: BatchMode,
+) -> Result<PlansDecided, Failure> {
+    // An answer is bound to the person the question was shown to; another user's session could
+    // otherwise send it.
     if let Some(other) = questions
         .iter()
         .find(|question| question.asked != ctx.actor)
@@ -112,10 +141,14 @@ pub fn answer_batch_question(
         },
         Answer::NoDecision(how) => BatchDecision::NoDecision(*how),
         Answer::Reject { .. } => {
+            // A rejection takes everything below along, so one word for many plans would condemn
+            // more than anybody looked at.
             return Err(Failure::invalid("several plans cannot be rejected at once")
                 .with_step(format!("tl invalidate {} --reason TEXT", questions[0].path)));
         }
     };
+    // The whole project and not the lineages: an answer about one text is invalid if any of the
+    // shown texts changed.
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let tree = load_plan_tree(&*tx)?;
         let plans = find_asked_plans(ctx, &*tx, questions)?;
@@ -129,6 +162,7 @@ pub fn answer_batch_question(
             ..
         } = batch;
         let paths = pending.list_paths(&decided);
+        // A repeated answer is a success: the client that did not get the first reply asks again.
         if paths.is_empty() {
             return Ok(PlansDecided {
                 success: true,
@@ -147,13 +181,16 @@ pub fn answer_batch_question(
         let changed_entities = changed_entities
             .filter(|change| !own.contains(&change.path))
             .collect();
-        let operation = record_with_decisions(ctx, planned, tx, operation)?;
+        let operation = match mode {
+            BatchMode::Record => Some(record_with_decisions(ctx, planned, tx, operation)?),
+            BatchMode::Preview => None,
+        };
         Ok(PlansDecided {
             success: true,
             message: decision.render_message(paths.len()),
             plans,
             changed_entities,
-            operation: Some(operation),
+            operation,
         })
     })
 }
@@ -237,6 +274,8 @@ struct PlanBatch<'d> {
     decision: BatchDecision,
     needs: Needs,
     policy: Policy,
+    warnings: WarningCollector<'d>,
+    relied: ReliedSections<'d>,
     pending: PendingDecisions<'d>,
     decided: Vec<NodeId>,
     plans: Vec<DecidedPlan>,
@@ -254,6 +293,8 @@ impl<'d> PlanBatch<'d> {
             decision,
             needs: Needs::from_tree(tree, ctx.profiles),
             policy: resolve_deciding_policy(ctx, tx)?,
+            warnings: WarningCollector::new(ctx),
+            relied: ReliedSections::new(ctx),
             pending: PendingDecisions::new(ctx, tree, ctx.clock.now()),
             decided: Vec::new(),
             plans: Vec::new(),
@@ -266,8 +307,12 @@ impl<'d> PlanBatch<'d> {
         tx: &dyn Transaction,
         plans: &BTreeMap<NodeId, ExpectedVersions>,
     ) -> Result<(), Failure> {
+        // On a shared state the recorded text is decided about; a caller whose copy has another one
+        // was shown something else.
         let differing = find_differing_nodes(self.ctx, tx)?;
         let mut refused: Vec<(String, Failure)> = Vec::new();
+        // Level by level with the statuses derived in between: a new chapter can be approved
+        // together with its act only after the act counts as approved.
         for level in self.pending.group_by_depth(plans.keys().copied()) {
             self.pending.derive_statuses(tx)?;
             for id in level {
@@ -286,6 +331,8 @@ impl<'d> PlanBatch<'d> {
                 };
                 match result {
                     Ok(()) => {}
+                    // Rejections are collected, so that one answer names everything that has to be
+                    // settled; a fault of the store ends the attempt at once.
                     Err(failure) if failure.is_rejection() => refused.push((path, failure)),
                     Err(failure) => return Err(failure),
                 }
@@ -311,6 +358,7 @@ impl<'d> PlanBatch<'d> {
             warnings: Vec::new(),
         };
         let facts = match &self.decision {
+            // Without a check of the versions: that nobody decided is true of any text.
             BatchDecision::NoDecision(how) => self.decline_facts(tx, node, *how)?,
             BatchDecision::RequestChanges { text } => {
                 self.check_shown(tx, node, parent.as_ref(), shown)?;
@@ -321,7 +369,7 @@ impl<'d> PlanBatch<'d> {
             BatchDecision::Approve { force } => {
                 self.check_shown(tx, node, parent.as_ref(), shown)?;
                 refuse_needs_cycle(&self.needs, node, path)?;
-                plan.warnings = collect_warnings(self.ctx, tx, node, parent.as_ref())?;
+                plan.warnings = self.warnings.collect_warnings(tx, node, parent.as_ref())?;
                 let approval = decide_approval(
                     ApprovalRequest {
                         node,
@@ -331,12 +379,7 @@ impl<'d> PlanBatch<'d> {
                         force: *force,
                         shown: Some(shown),
                         warnings: plan.warnings.clone(),
-                        relied_sections: digest_relied_sections(
-                            self.ctx,
-                            tx,
-                            node,
-                            parent.as_ref(),
-                        )?,
+                        relied_sections: self.relied.digest_for(tx, node, parent.as_ref())?,
                     },
                     &self.policy,
                 )?;
@@ -366,6 +409,8 @@ impl<'d> PlanBatch<'d> {
         refuse_unavailable(self.ctx, node)?;
         refuse_duplicate(self.ctx, tx, node)?;
         let parent_text = parent.and_then(|parent| parent.content.version_hash());
+        // `check_current` compares what is given: without a version, a parent that was edited since
+        // the question would pass.
         if parent_text.is_some() && shown.parent.is_none() {
             return Err(Failure::conflict(format!(
                 "the answer does not say which text of the parent of `{}` was shown",
@@ -413,6 +458,8 @@ impl<'d> PlanBatch<'d> {
         );
         let mut refused = refused.into_iter().map(|(_, failure)| failure);
         match refused.next() {
+            // The first failure gives its kind and steps, and so the exit code: a conflict is
+            // retried on fresh state, a refusal is not.
             Some(mut first) => {
                 first.message = message;
                 first

@@ -26,6 +26,8 @@ pub(crate) fn refuse_duplicate(
     node: &Node,
 ) -> Result<(), Failure> {
     let files = list_files_with_id(ctx, state, node)?;
+    // Either is enough: the files may be newer than the labels, and on a shared state the other
+    // file may be in another copy.
     if files.len() < 2 && !is_duplicate(&node.alias) {
         return Ok(());
     }
@@ -56,6 +58,7 @@ fn list_files_with_id(
     let Some((level, pattern)) = level.and_then(|level| Some((level, level.file.as_ref()?))) else {
         return Ok(Vec::new());
     };
+    // Without a slug the name of the entry is the id, and a folder has each name once.
     if !pattern.has_slug() {
         return Ok(Vec::new());
     }
@@ -93,6 +96,7 @@ pub(crate) fn relabel_remaining(ctx: &Context<'_>, tree: &Tree, layout: &Layout)
             .filter(|other| (&other.profile, &other.level) == (&node.profile, &node.level))
             .filter(|other| id_of_alias(&other.alias) == id && !renamed.contains(&other.id))
             .collect();
+        // By path, as the scan labels them: otherwise the next scan would rename them back.
         left.sort_by(|a, b| a.path.cmp(&b.path));
         let files: Vec<SharedIdFile<'_>> = left
             .iter()

@@ -124,6 +124,8 @@ fn check_declaration(ctx: &Context<'_>, asks: &ProofCheck) -> Result<(), Failure
     // Inputs are read to compute the digest, so all of them have to be inside the project.
     match paths
         .into_iter()
+        // Absolute paths are refused even inside the project: the declaration is shared, and
+        // another clone is elsewhere.
         .find(|path| path.starts_with('/') || ctx.files.resolve_path(None, path).is_none())
     {
         Some(path) => invalid(format!(
@@ -180,6 +182,8 @@ pub fn run_evidence(
         let mut after = before.clone().unwrap_or_default();
         for (asks, ran) in results {
             if let Some(proof) = after.proofs.iter_mut().find(|proof| proof.asks == asks) {
+                // Kept beside the result, which the passing run replaces: that the test failed once
+                // is what proves that it tests something.
                 if ran.failed_test {
                     proof.failed_before = Some(FailedRun {
                         at: ran.result.at,
@@ -225,6 +229,8 @@ fn run_proof(
     most: Duration,
 ) -> Result<ProofRun, Failure> {
     let run_command = |run: &[String]| {
+        // No runner where a request comes from outside: a client of the server must not run
+        // commands there.
         ctx.commands.run_command(run, most)?.ok_or_else(|| {
             Failure::refused("commands cannot be run through this connection")
                 .with_step(format!("at the machine itself: tl evidence run {node}"))
@@ -244,6 +250,8 @@ fn run_proof(
             let (passed, note) = match outcome {
                 Some(TestOutcome::Passed) => (true, None),
                 Some(TestOutcome::Failed) => (false, None),
+                // Not a pass, although the exit code is 0: a skipped or misspelt test proves
+                // nothing.
                 Some(TestOutcome::Skipped) => (false, Some("was skipped")),
                 None => (false, Some("is not among the results")),
             };
@@ -304,6 +312,7 @@ fn find_reported_outcome(
         FileReadResult::Missing | FileReadResult::Unreadable { .. } => Vec::new(),
     };
     let mut results = read_report(report);
+    // Some runners write one file per test class into a folder.
     if results.is_empty() {
         let files = ctx.files.list_folder(report).into_iter();
         for file in files
@@ -348,6 +357,8 @@ pub(crate) fn build_evidence_view(
             standing,
         })
         .collect();
+    // By the rule for done and not from the proofs alone, so that this view and a refusal never
+    // disagree.
     let gaps: Vec<CompletionGap> = find_gaps(ctx, state, &node, CompletionScope::Whole)?
         .into_iter()
         .filter(|gap| matches!(gap, CompletionGap::Proof { .. } | CompletionGap::NoEvidence))

@@ -101,6 +101,7 @@ fn explain_draft(
     let unsigned = describe_unsigned_approval(ctx, state, node)?;
     let requested = node.change_request();
     let summary = match (&node.approval, node.content.version_hash()) {
+        // First, because a request for changes holds whatever the approval says.
         _ if requested.is_some() => describe_change_request(requested),
         _ if unsigned.is_some() => unsigned.unwrap_or_default(),
         // The approved text is the present one and still a draft: only the policy can be the
@@ -111,6 +112,8 @@ fn explain_draft(
             approval.at.format_local_minute()
         ),
         (Some(approval), Some(version)) => {
+            // A text may be missing here: approved in another clone, and its version never read by
+            // this one.
             if let (Some(older), Some(newer)) = (
                 state.load_text(approval.version)?,
                 state.load_text(version)?,

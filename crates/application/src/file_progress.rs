@@ -23,6 +23,7 @@ pub(crate) fn follow_file_progress(
     tx: &mut dyn Transaction,
     facts: &mut Vec<Fact>,
 ) -> Result<(), Failure> {
+    // First, because the steps below read the facts of added nodes as they will be recorded.
     state_added_progress(ctx, facts);
     follow_removed_scenarios(ctx, &*tx, facts)?;
     let mut follow = Vec::new();
@@ -55,6 +56,8 @@ pub(crate) fn follow_file_progress(
             .is_some_and(|work| work.phase.is_some() && work.problem.is_none());
         let again = then == Some(Progress::Complete) && has_phase;
         let now = now.or_else(|| again.then_some(Progress::Active));
+        // Only what the edit changed: a person may have set another progress since the file said
+        // this.
         let Some(progress) = now.filter(|_| now != then && now != Some(known.progress)) else {
             continue;
         };
@@ -114,6 +117,8 @@ fn state_added_progress(ctx: &Context<'_>, facts: &mut [Fact]) {
         .iter()
         .filter_map(|(_, path)| path.clone())
         .collect();
+    // Without git, or when it fails, nothing counts as brought by git: then the ticket has to be
+    // done here.
     let tracked = ctx.git.tracked_states(&paths).unwrap_or_default();
     let tracked: BTreeSet<&str> = paths
         .iter()
@@ -121,6 +126,8 @@ fn state_added_progress(ctx: &Context<'_>, facts: &mut [Fact]) {
         .filter(|(_, state)| *state == TrackedState::Unchanged)
         .map(|(path, _)| path.as_str())
         .collect();
+    // By index into the facts: the nodes exist nowhere else yet, and a fresh clone adds tens of
+    // thousands.
     let mut children: HashMap<NodeId, Vec<usize>> = HashMap::new();
     for (at, fact) in facts.iter().enumerate() {
         if let Fact::NodeAdded { node } = fact

@@ -33,6 +33,7 @@ pub fn list_first_steps(ctx: &Context<'_>, status: &ProjectStatus) -> Result<Vec
         } else if !profile.work_phases.is_empty() {
             steps.push("tl ticket new \"TITLE\"   # the first ticket".to_owned());
         } else {
+            // An optional level is left out: a book without parts begins with its chapters.
             let top = {
                 let mut levels = profile.levels.iter();
                 levels.find(|level| level.root && !level.optional)

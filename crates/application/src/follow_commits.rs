@@ -8,7 +8,7 @@ use domain::fact::Fact;
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
 use domain::policy::GateMode;
-use domain::ports::Transaction;
+use domain::ports::{NewOperation, Snapshot, Transaction};
 use domain::record;
 use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
 
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::session_position::{
     Ticket, find_session_ticket, load_below_ticket, load_position, tdd_record_key,
 };
-use crate::ticket_cycles::load_cycles;
+use crate::ticket_cycles::{CycleNote, load_cycles};
 
 /// Brings the records of the session's ticket up to HEAD; `lines` were uncommitted before the
 /// newest commit. Returns the messages for the agent.
@@ -30,20 +30,57 @@ pub(crate) fn follow_commits(
     let Some(ticket) = find_session_ticket(ctx, &*tx)? else {
         return Ok(Vec::new());
     };
-    let (nodes, _) = load_below_ticket(ctx, &*tx, &ticket)?;
-    let cycles = load_cycles(ctx, &*tx, ticket.id, &nodes, lines)?;
-    // HEAD is where the records were made.
-    if cycles.note.is_none() {
+    let Some(derived) = derive_commit_changes(ctx, &*tx, &ticket, lines)? else {
         return Ok(Vec::new());
+    };
+    let CommitChanges {
+        operation,
+        note,
+        changed,
+    } = derived;
+    if let Some(operation) = operation {
+        tx.record_operation(operation)?;
+    }
+    if let Some(note) = note {
+        note.save(ctx, tx, ticket.id)?;
+    }
+    if changed.is_empty() {
+        return Ok(Vec::new());
+    }
+    describe_progress(ctx, &*tx, &changed)
+}
+
+/// What the history of HEAD changes in the records of a ticket.
+pub(crate) struct CommitChanges {
+    /// Records and progress; `None` if they are as recorded.
+    pub(crate) operation: Option<NewOperation>,
+    /// The note to save; `None` if a commit of another clone is not here yet.
+    note: Option<CycleNote>,
+    /// The scenarios about which there is news.
+    changed: Vec<(Node, Tdd, Progress)>,
+}
+
+/// Derives what the history of HEAD changes in the records of a ticket; `None` if HEAD is where they
+/// were made.
+pub(crate) fn derive_commit_changes(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: &Node,
+    lines: u64,
+) -> Result<Option<CommitChanges>, Failure> {
+    let (nodes, _) = load_below_ticket(ctx, state, ticket)?;
+    let cycles = load_cycles(ctx, state, ticket.id, &nodes, lines)?;
+    if cycles.note.is_none() {
+        return Ok(None);
     }
     let mut facts = Vec::new();
     let mut is_complete = true;
-    let mut changed: Vec<(&Node, Tdd, Progress)> = Vec::new();
-    for node in &nodes {
+    let mut changed: Vec<(Node, Tdd, Progress)> = Vec::new();
+    for node in nodes {
         let before = cycles.recorded.get(&node.id);
         let after = cycles.by_scenario.get(&node.id);
         let fact = record::record_changed_fact(&tdd_record_key(node.id), before, after);
-        let progress = cycles.progress_of(node);
+        let progress = cycles.progress_of(&node);
         // That a scenario without a commit was completed is in its progress already.
         let is_only_decided = before.is_none()
             && after.is_some_and(|after| after.cycle.is_none() && after.last_commit.is_none());
@@ -54,6 +91,8 @@ pub(crate) fn follow_commits(
             && !after.is_some_and(|after| after.closed)
             && !was_here(ctx, before)?
         {
+            // The note is not saved then: the records stay as they are, and the next event compares
+            // again.
             is_complete = false;
             continue;
         }
@@ -71,19 +110,17 @@ pub(crate) fn follow_commits(
             changed.push((node, after, progress));
         }
     }
-    follow_progress(ctx, &*tx, &mut facts)?;
-    if !facts.is_empty() {
-        let mut operation = ctx.new_operation(Verb::Commit, describe_operation(&changed));
-        operation.facts = facts;
-        tx.record_operation(operation)?;
-    }
-    if let Some(note) = cycles.note.as_ref().filter(|_| is_complete) {
-        note.save(ctx, tx, ticket.id)?;
-    }
-    if changed.is_empty() {
-        return Ok(Vec::new());
-    }
-    describe_progress(ctx, &*tx, &changed)
+    // In the same operation: the last scenario of a ticket completes what rolls up with it.
+    follow_progress(ctx, state, &mut facts)?;
+    let operation = (!facts.is_empty()).then(|| NewOperation {
+        facts,
+        ..ctx.new_operation(Verb::Commit, describe_operation(&changed))
+    });
+    Ok(Some(CommitChanges {
+        operation,
+        note: cycles.note.filter(|_| is_complete),
+        changed,
+    }))
 }
 
 /// Whether HEAD of this working copy was ever at the last commit of a cycle. On a shared store the
@@ -111,7 +148,7 @@ fn state_word(tdd: &Tdd, progress: Progress) -> &'static str {
 }
 
 /// Describes what changed, for the log: `test: a: loc-tracking is red`.
-fn describe_operation(changed: &[(&Node, Tdd, Progress)]) -> String {
+fn describe_operation(changed: &[(Node, Tdd, Progress)]) -> String {
     let states: Vec<String> = changed
         .iter()
         .map(|(node, tdd, progress)| format!("{} is {}", node.alias, state_word(tdd, *progress)))
@@ -132,7 +169,7 @@ fn describe_operation(changed: &[(&Node, Tdd, Progress)]) -> String {
 fn describe_progress(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
-    changed: &[(&Node, Tdd, Progress)],
+    changed: &[(Node, Tdd, Progress)],
 ) -> Result<Vec<String>, Failure> {
     // Loaded again: closing a scenario moved the position to the next one.
     let Some(ticket) = load_position(ctx, tx)?.ticket else {

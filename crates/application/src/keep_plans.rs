@@ -15,12 +15,13 @@ use domain::revalidation::keep_stale_node;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 
-use crate::approve::{collect_warnings, refuse_unavailable};
+use crate::approve::refuse_unavailable;
 use crate::context::Context;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::pending_decisions::{PendingDecisions, name_first_plans};
-use crate::precise_cascade::digest_relied_sections;
+use crate::plan_warnings::WarningCollector;
+use crate::precise_cascade::ReliedSections;
 use crate::record_policy::resolve_deciding_policy;
 use crate::revalidate::{RefusedView, ShownVersions};
 use crate::transitions::collect_transitions;
@@ -32,6 +33,8 @@ pub(crate) struct KeptPlans<'d> {
     ctx: &'d Context<'d>,
     force: Force,
     shown: Option<&'d ShownVersions>,
+    warnings: WarningCollector<'d>,
+    relied: ReliedSections<'d>,
     pending: PendingDecisions<'d>,
     /// In the order in which they were decided.
     pub(crate) kept: Vec<NodeId>,
@@ -50,6 +53,8 @@ impl<'d> KeptPlans<'d> {
             ctx,
             force,
             shown,
+            warnings: WarningCollector::new(ctx),
+            relied: ReliedSections::new(ctx),
             pending: PendingDecisions::new(ctx, tree, now),
             kept: Vec::new(),
             refused: Vec::new(),
@@ -64,6 +69,8 @@ impl<'d> KeptPlans<'d> {
     ) -> Result<(), Failure> {
         let differing = find_differing_nodes(self.ctx, tx)?;
         for level in self.pending.group_by_depth(plans.iter().copied()) {
+            // Before each level: what a decision above has settled is approved again by now and
+            // needs none.
             self.pending.derive_statuses(tx)?;
             for id in level {
                 let Some(node) = self
@@ -99,7 +106,7 @@ impl<'d> KeptPlans<'d> {
     }
 
     fn decide_plan(
-        &self,
+        &mut self,
         tx: &dyn Transaction,
         node: &Node,
         path: &str,
@@ -109,6 +116,8 @@ impl<'d> KeptPlans<'d> {
         refuse_unavailable(ctx, node)?;
         refuse_duplicate(ctx, tx, node)?;
         let shown = match self.shown.map(|shown| shown.get(path)) {
+            // A list was shown and this plan is not in it: nobody has seen the change that made it
+            // stale.
             Some(None) => {
                 return Err(Failure::refused("it became stale after the list was shown"));
             }
@@ -128,8 +137,8 @@ impl<'d> KeptPlans<'d> {
                 now: self.pending.now,
                 force: self.force,
                 shown,
-                warnings: collect_warnings(ctx, tx, node, parent.as_ref())?,
-                relied_sections: digest_relied_sections(ctx, tx, node, parent.as_ref())?,
+                warnings: self.warnings.collect_warnings(tx, node, parent.as_ref())?,
+                relied_sections: self.relied.digest_for(tx, node, parent.as_ref())?,
             },
             &resolve_deciding_policy(ctx, tx)?,
         );

@@ -65,6 +65,7 @@ pub fn list_changes(
         // refresh.
         touched.extend(operation.facts.iter().filter_map(commented_node));
         let mut paths = Vec::new();
+        // Each path costs a walk up the tree, and a cascade may touch thousands of nodes.
         for id in touched.iter().take(MAX_PATHS) {
             if let Some(node) = state.load_node(*id)? {
                 paths.push(load_node_path(&*state, &node)?);

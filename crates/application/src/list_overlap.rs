@@ -76,6 +76,8 @@ pub fn list_overlap(ctx: &Context<'_>) -> Result<OverlapView, Failure> {
                 .insert(one.session.clone());
         }
     }
+    // Before git is asked, which may take seconds: an open snapshot keeps the database from being
+    // checkpointed.
     drop(state);
     let shared_files = touching
         .into_iter()
@@ -98,6 +100,8 @@ pub fn list_overlap(ctx: &Context<'_>) -> Result<OverlapView, Failure> {
         .into_iter()
         .filter_map(|one| {
             let plans = keep_plans(ctx, &one.changed);
+            // A branch of code alone cannot conflict with a plan; a worktree is shown because a
+            // session may work there.
             (one.worktree.is_some() || !plans.is_empty()).then(|| OpenBranchView {
                 name: branch_name(&one),
                 worktree: one.worktree,

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::claim_node::list_active_claims;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observe_plans;
+use crate::observe::observe_plans_at_head;
 use crate::session_position::{has_work_phases, tdd_record_key};
 use crate::tickets::find_ticket_level;
 
@@ -67,8 +67,10 @@ pub struct TicketLine {
 /// When the project has no tickets or the state cannot be read.
 pub fn list_tickets(ctx: &Context<'_>, filter: &TicketFilter) -> Result<Vec<TicketLine>, Failure> {
     find_ticket_level(ctx)?;
-    let (state, tree) = observe_plans(ctx)?;
+    let (state, tree) = observe_plans_at_head(ctx)?;
     let claims = list_active_claims(ctx, &*state)?;
+    // As recorded, without the history of HEAD: for a list, a git process per ticket would be too
+    // slow.
     let cycles: HashMap<String, Tdd> = record::read_records::<Tdd>(&*state, "")?
         .into_iter()
         .collect();
@@ -96,6 +98,7 @@ pub fn list_tickets(ctx: &Context<'_>, filter: &TicketFilter) -> Result<Vec<Tick
             && filter.phase.as_ref().is_none_or(is_in)
     };
     let mut listed: Vec<&Node> = tree.nodes().filter(is_listed).collect();
+    // Cached: the key walks up the tree for every ticket.
     listed.sort_by_cached_key(|node| ReadyOrder::of_node(&tree, node));
     let lines = listed.into_iter().map(|node| {
         let key = NodeKey {

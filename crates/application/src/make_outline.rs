@@ -1,6 +1,10 @@
 //! Make an outline of the plans, or of a part of them, as one document.
+//!
+//! [`outline_part`] is for pages: it reads the texts of at most [`MAX_PART_ENTRIES`] plans and folds
+//! what is below them, so that its cost does not grow with the project.
 
 use domain::ids::NodeId;
+use domain::node::Node;
 use domain::outline::{Outline, OutlineEntry, read_synopsis};
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
@@ -11,6 +15,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::find_subtree_root;
 use crate::observe::observe_plans;
+use crate::tree_cache::{CachedTree, TreePlace};
+
+/// Maximum number of plans in a part of the outline.
+pub const MAX_PART_ENTRIES: usize = 200;
 
 /// Request of [`make_outline`].
 #[derive(Clone, Debug, Default)]
@@ -46,22 +54,127 @@ pub fn make_outline(ctx: &Context<'_>, request: &OutlineRequest) -> Result<Outli
         if request.depth.is_some_and(|most| depth > most) {
             continue;
         }
-        let text = match node.content.version_hash() {
-            Some(version) => state.load_text(version)?,
-            None => None,
-        };
-        outline.entries.push(OutlineEntry {
-            depth,
-            path: tree.alias_path(node),
-            level: node.level.clone(),
-            title: node.description.title.clone(),
-            synopsis: text.as_deref().and_then(read_synopsis),
-            status: node.status(),
-            progress: node.progress,
-            text: text.filter(|_| request.full),
-        });
+        let entry = load_entry(&*state, &tree, node, depth, request.full)?;
+        outline.entries.push(entry);
     }
     Ok(outline)
+}
+
+fn load_entry(
+    state: &dyn Snapshot,
+    tree: &Tree,
+    node: &Node,
+    depth: usize,
+    is_full: bool,
+) -> Result<OutlineEntry, StoreFault> {
+    let text = match node.content.version_hash() {
+        Some(version) => state.load_text(version)?,
+        None => None,
+    };
+    Ok(OutlineEntry {
+        depth,
+        path: tree.alias_path(node),
+        level: node.level.clone(),
+        title: node.description.title.clone(),
+        synopsis: text.as_deref().and_then(read_synopsis),
+        status: node.status(),
+        progress: node.progress,
+        text: text.filter(|_| is_full),
+    })
+}
+
+/// A part of the outline that fits on a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutlinePart {
+    pub outline: Outline,
+    /// Number of plans below each entry that are not in this part.
+    pub folded: Vec<usize>,
+    /// Number of entries before this part and in all parts.
+    pub offset: usize,
+    pub total: usize,
+}
+
+/// Returns the outline below the plan at `top`, or of all plans if it is empty: as many levels as fit,
+/// and of the first level at most [`MAX_PART_ENTRIES`] plans from `offset` on.
+///
+/// # Errors
+/// When there is no such plan, or the state cannot be read.
+pub fn outline_part(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    top: &str,
+    offset: usize,
+) -> Result<OutlinePart, Failure> {
+    let state = ctx.store.begin_read()?;
+    let top = match top {
+        "" => None,
+        path => Some(
+            known
+                .find_by_path(path)
+                .map(|node| node.id)
+                .ok_or_else(|| {
+                    Failure::not_found(format!("there is no plan `{path}`")).with_step("tl tree")
+                })?,
+        ),
+    };
+    let plans = list_planned_places(known, top);
+    let base = plans.first().map_or(0, |(_, place)| place.depth);
+    let depth_of = |place: &TreePlace| (place.depth - base) as usize;
+    let depth = deepest_that_fits(plans.iter().map(|(_, place)| depth_of(place)));
+    let shown: Vec<&(&Node, TreePlace)> = plans
+        .iter()
+        .filter(|(_, place)| depth_of(place) <= depth)
+        .collect();
+    let mut part = OutlinePart {
+        outline: Outline {
+            title: outline_title(&*state, &known.tree, top)?,
+            entries: Vec::new(),
+        },
+        folded: Vec::new(),
+        offset,
+        total: shown.len(),
+    };
+    for (node, place) in shown.into_iter().skip(offset).take(MAX_PART_ENTRIES) {
+        let at = depth_of(place);
+        let entry = load_entry(&*state, &known.tree, node, at, false)?;
+        part.outline.entries.push(entry);
+        // Those above the last level have their children in this part.
+        let is_last = at == depth;
+        part.folded
+            .push(if is_last { place.size as usize - 1 } else { 0 });
+    }
+    Ok(part)
+}
+
+/// Lists the plans with a file, of a subtree or of all, with their places.
+fn list_planned_places(known: &CachedTree, top: Option<NodeId>) -> Vec<(&Node, TreePlace)> {
+    let places = known.order.iter().zip(known.places.iter());
+    let all = places.filter_map(|(id, place)| Some((known.tree.get(*id)?, *place)));
+    let planned = |(node, _): &(&Node, TreePlace)| node.path.is_some();
+    let Some(top) = top else {
+        return all.filter(planned).collect();
+    };
+    let from_top: Vec<_> = all.skip_while(|(node, _)| node.id != top).collect();
+    let size = from_top.first().map_or(0, |(_, place)| place.size as usize);
+    from_top.into_iter().take(size).filter(planned).collect()
+}
+
+/// Returns the deepest level of which, with all above it, not more than [`MAX_PART_ENTRIES`] plans
+/// are; the first level if even that has more.
+fn deepest_that_fits(depths: impl Iterator<Item = usize>) -> usize {
+    let mut counts: Vec<usize> = Vec::new();
+    for depth in depths {
+        counts.resize(counts.len().max(depth + 1), 0);
+        if let Some(count) = counts.get_mut(depth) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    let fitting = counts.iter().take_while(|count| {
+        sum += **count;
+        sum <= MAX_PART_ENTRIES
+    });
+    fitting.count().saturating_sub(1)
 }
 
 /// Returns the title: that of the top node, of the novel, or a word for all plans.

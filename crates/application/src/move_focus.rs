@@ -24,13 +24,15 @@ use crate::claim_node;
 use crate::completion::{CompletionScope, find_blocking_gaps, follow_progress};
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
+use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
+use crate::file_writes::PlannedFiles;
 use crate::follow_commits::follow_commits;
 use crate::locate::{
     find_node, load_ancestors, load_node, load_node_path, load_with_ancestors, reject_extra_words,
 };
-use crate::observe::with_observed;
+use crate::observe::with_observed_files;
 use crate::scan::ScanScope;
 use crate::session_position::{KnownGuides, SHARED_FOCUS, head_commit, load_focus, load_position};
 use crate::session_state::{load_session_state, store_session_state};
@@ -81,15 +83,15 @@ pub struct FocusOutcome {
 /// # Errors
 /// When the node is unknown or was not visited, or there is nothing to leave.
 pub fn move_focus(ctx: &Context<'_>, request: &FocusMove) -> Result<FocusOutcome, Failure> {
-    with_observed(ctx, ScanScope::Everything, |tx| {
+    with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         // What is complete decides whether a node can be left: commits that no hook saw count too.
         follow_commits(ctx, tx, 0)?;
         match request {
-            FocusMove::Enter { node, claim } => enter_node(ctx, tx, node, *claim),
-            FocusMove::Exit => exit_node(ctx, tx),
-            FocusMove::Back { node } => move_to_named(ctx, tx, node, decide_back),
-            FocusMove::Park => park_root(ctx, tx),
-            FocusMove::Switch { root } => move_to_named(ctx, tx, root, decide_switch),
+            FocusMove::Enter { node, claim } => enter_node(ctx, planned, tx, node, *claim),
+            FocusMove::Exit => exit_node(ctx, planned, tx),
+            FocusMove::Back { node } => move_to_named(ctx, planned, tx, node, decide_back),
+            FocusMove::Park => park_root(ctx, planned, tx),
+            FocusMove::Switch { root } => move_to_named(ctx, planned, tx, root, decide_switch),
         }
     })
 }
@@ -97,6 +99,7 @@ pub fn move_focus(ctx: &Context<'_>, request: &FocusMove) -> Result<FocusOutcome
 /// Enters a node, and claims it if asked to.
 fn enter_node(
     ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
     tx: &mut dyn Transaction,
     words: &[String],
     claim: bool,
@@ -114,7 +117,7 @@ fn enter_node(
     let focus = load_focus(&*tx, &ctx.session)?;
     let tree = load_with_ancestors(&*tx, vec![node.id])?;
     let moved = decide_enter(focus, &tree, &node);
-    let operation = record_move(ctx, tx, &moved)?;
+    let operation = record_move(ctx, planned, tx, &moved)?;
     if claim {
         // In the same transaction: two sessions that enter at once cannot both get the node.
         claim_node::claim_within(ctx, tx, &node, &path)?;
@@ -126,6 +129,7 @@ fn enter_node(
 /// Goes back to a visited node, or switches to another root.
 fn move_to_named(
     ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
     tx: &mut dyn Transaction,
     words: &[String],
     decide: fn(Focus, &Tree, &Node) -> Result<DecidedMove, MoveRefused>,
@@ -136,22 +140,30 @@ fn move_to_named(
     let cursors = focus.roots.values().map(|root| root.cursor);
     let tree = load_with_ancestors(&*tx, cursors.chain([node.id]).collect())?;
     let moved = decide(focus, &tree, &node).map_err(|refused| move_failure(&refused))?;
-    let operation = record_move(ctx, tx, &moved)?;
+    let operation = record_move(ctx, planned, tx, &moved)?;
     let context = load_ticket_context(ctx, tx)?;
     report_move(ctx, tx, moved, operation, context)
 }
 
 /// Parks the active root.
-fn park_root(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<FocusOutcome, Failure> {
+fn park_root(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<FocusOutcome, Failure> {
     let focus = load_focus(&*tx, &ctx.session)?;
     let tree = load_with_ancestors(&*tx, focus.active_root.into_iter().collect())?;
     let moved = decide_park(focus, &tree).map_err(|refused| move_failure(&refused))?;
-    let operation = record_move(ctx, tx, &moved)?;
+    let operation = record_move(ctx, planned, tx, &moved)?;
     report_move(ctx, tx, moved, operation, (None, None))
 }
 
 /// Leaves the current node, and completes the ancestors that are done with it.
-fn exit_node(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<FocusOutcome, Failure> {
+fn exit_node(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<FocusOutcome, Failure> {
     let focus = load_focus(&*tx, &ctx.session)?;
     let tree = load_path_with_siblings(&*tx, focus.cursor())?;
     // Proofs are judged once per node: it reads files, and the decision asks for every ancestor.
@@ -165,7 +177,7 @@ fn exit_node(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<FocusOutcome
     }
     let moved = decide_exit(focus, &tree, &|node| !missing.contains_key(&node.id))
         .map_err(|refused| move_failure(&refused))?;
-    let operation = record_move(ctx, tx, &moved)?;
+    let operation = record_move(ctx, planned, tx, &moved)?;
     let why_unproved = moved.unproved.and_then(|id| missing.remove(&id));
     let context = load_ticket_context(ctx, tx)?;
     let mut outcome = report_move(ctx, tx, moved, operation, context)?;
@@ -202,6 +214,7 @@ fn load_path_with_siblings(state: &dyn Snapshot, cursor: Option<NodeId>) -> Resu
 /// Records the new focus and what follows from it as one operation.
 fn record_move(
     ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
     tx: &mut dyn Transaction,
     moved: &DecidedMove,
 ) -> Result<Option<OperationId>, Failure> {
@@ -233,7 +246,8 @@ fn record_move(
     if operation.facts.is_empty() {
         return Ok(None);
     }
-    Ok(Some(tx.record_operation(operation)?))
+    // What a person or agent completes by leaving it is a decision, like `tl progress`.
+    record_with_decisions(ctx, planned, tx, operation).map(Some)
 }
 
 /// Builds the outcome from the recorded move.

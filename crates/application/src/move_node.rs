@@ -63,6 +63,7 @@ impl FormerNode {
 /// # Errors
 /// When one of them is unknown, the former one still has its file, or they are of different levels.
 pub fn move_node(ctx: &Context<'_>, request: &MoveRequest) -> Result<MoveOutcome, Failure> {
+    // Everything: the present file may have been created a moment ago, and the former one deleted.
     with_observed(ctx, ScanScope::Everything, |tx| {
         let new = find_present_node(ctx, &*tx, &request.now)?;
         let (was, former) = find_former_node(ctx, &*tx, &request.was)?;
@@ -208,6 +209,7 @@ fn decide_move_facts(
             }
         }
     }
+    // Before the node is removed: a store refuses to remove one that still has children.
     for child in tx.load_children(new.id)? {
         facts.push(Fact::NodeMoved {
             node: child.id,

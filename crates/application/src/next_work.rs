@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claim_node::{self, ClaimView, claim_within};
+use crate::commit_overlay::{StateAtHead, overlay_commits};
 use crate::context::Context;
 use crate::coordination::load_node_key;
 use crate::failure::Failure;
@@ -82,7 +83,9 @@ pub struct TakenWork {
 pub fn list_next_work(ctx: &Context<'_>, limit: usize) -> Result<NextWork, Failure> {
     let state = observe_then_read(ctx, ScanScope::Everything)?;
     let (stored, is_costly) = StoredSummary::load_for_command(ctx, &*state)?;
-    let work = rank_next_work(ctx, &*state, &stored.summary, limit)?;
+    let StateAtHead { state, operations } = overlay_commits(ctx, state)?;
+    let summary = stored.summary.with_overlaid(ctx, &*state, &operations)?;
+    let work = rank_next_work(ctx, &*state, &summary, limit)?;
     // The write lock may not be taken under a snapshot.
     drop(state);
     if is_costly {
@@ -97,7 +100,15 @@ pub fn list_next_work(ctx: &Context<'_>, limit: usize) -> Result<NextWork, Failu
 /// # Errors
 /// When no node is ready, or the claim cannot be recorded.
 pub fn take_next_work(ctx: &Context<'_>) -> Result<TakenWork, Failure> {
+    // Listed without the write lock, which ranking a large project would hold for long; the
+    // candidates are checked again below.
     let work = list_next_work(ctx, MAX_TAKEN_CANDIDATES)?;
+    if work.ready.is_empty() {
+        return Err(
+            Failure::not_found("nothing is ready, so there is nothing to claim")
+                .with_step("tl status   # what waits for a decision"),
+        );
+    }
     let mut tx = ctx.store.begin_write()?;
     for item in work.ready {
         // Read again under the lock: it may have been completed since it was listed.
@@ -145,6 +156,8 @@ pub(crate) fn list_first_ready(
     state: &dyn Snapshot,
     summary: &PlanSummary,
 ) -> Result<Vec<NextItem>, Failure> {
+    // Asks for one: the listed nodes are enough, and the whole tree is loaded only if others hold
+    // all of them.
     let mut items = list_ready_nodes(ctx, state, summary, 1)?;
     items.sort_by_key(|item| item.rank);
     Ok(items)
@@ -158,12 +171,15 @@ fn rank_next_work(
     limit: usize,
 ) -> Result<NextWork, Failure> {
     let mut items = list_ready_nodes(ctx, state, summary, limit)?;
-    let hidden = summary.ready.total.saturating_sub(items.len());
+    let mut hidden = summary.ready.total.saturating_sub(items.len());
     for waiting in [&summary.urgent, &summary.drafts] {
         let described = PlanSummary::describe_waiting(ctx, state, waiting, limit)?;
+        hidden += waiting.total.saturating_sub(described.len());
         items.extend(described.into_iter().map(|one| describe_decision(ctx, one)));
     }
-    for one in PlanSummary::describe_waiting(ctx, state, &summary.returned, limit)? {
+    let returned = PlanSummary::describe_waiting(ctx, state, &summary.returned, limit)?;
+    hidden += summary.returned.total.saturating_sub(returned.len());
+    for one in returned {
         items.push(NextItem {
             reason: "a person requested changes".to_owned(),
             action: format!("tl why {}", one.path),
@@ -173,6 +189,7 @@ fn rank_next_work(
     items.extend(list_open_reviews(ctx, state)?);
     items.extend(list_flow_steps(ctx, state)?);
     items.extend(find_next_tick(ctx, state)?);
+    // Stable: within a rank the order of the tree and of the sources stays.
     items.sort_by_key(|item| item.rank);
     let total = items.len() + hidden;
     items.truncate(limit);
@@ -193,6 +210,7 @@ fn list_ready_nodes(
     let held = HeldNodes::load(ctx, state)?;
     let listed: Vec<NodeId> = summary.ready.listed_nodes().collect();
     let mut loaded = listed.clone();
+    // The children too: the next command depends on whether a node has any.
     for id in &listed {
         loaded.extend(state.child_names(*id)?.iter().map(|child| child.id));
     }
@@ -222,6 +240,8 @@ impl HeldNodes {
                 .into_iter()
                 .partition(|one| one.is_held_by(&ctx.session));
         let position = load_position(ctx, state)?;
+        // The ticket before the deepest node of the stack: everything of a ticket is the session's
+        // work, not only the scenario it is at.
         let ticket = position.ticket.map(|ticket| ticket.node);
         let node = ticket.or_else(|| position.stack.last().cloned());
         let to_keys = |held: Vec<HeldClaim>| held.into_iter().map(|one| one.node).collect();
@@ -235,6 +255,7 @@ impl HeldNodes {
     /// Returns who holds a node; `None` if another session does. A claim covers the nodes below it.
     fn holding_of(&self, key: &NodeKey) -> Option<Holding> {
         let covers = |list: &[NodeKey]| list.iter().any(|held| held.covers(key));
+        // First: also below this session's focus, another session's claim holds.
         if covers(&self.others) {
             return None;
         }
@@ -380,6 +401,8 @@ fn list_flow_steps(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<NextIt
                 );
                 (view.title, place)
             }
+            // A run of a workflow that was removed is still listed, with the reason: hidden, it
+            // could be neither continued nor aborted.
             Err(failure) => (run.step.clone(), failure.message),
         };
         // One run needs no options.
@@ -402,6 +425,7 @@ fn find_next_tick(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Next
     let Some(position) = record::read_record::<TickState>(state, TickState::KEY)? else {
         return Ok(None);
     };
+    // The record is older than the first tick where the novel was only named.
     if position.current_tick == 0 {
         return Ok(None);
     }

@@ -1,15 +1,19 @@
 //! The plans around a plan: ancestors and children by title, what it needs, its work keys, and the
 //! session that holds it.
 
-use domain::node::{Node, Progress, Status};
+use domain::node::{Content, Node, Progress, Status};
 use domain::ports::Snapshot;
+use domain::record;
 use domain::time::Timestamp;
+use domain::work::tdd::{Cycle, Tdd};
+use domain::work::triage::Priority;
 
 use crate::claim_node::list_active_claims;
 use crate::completion::find_needed_node;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{load_ancestors, load_node_path};
+use crate::session_position::{has_work_phases, tdd_record_key};
 
 /// Another plan, as a row of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +64,59 @@ pub struct NodeFamily {
     pub phase: Option<String>,
     pub work_level: Option<String>,
     pub holder: Option<PlanHolder>,
+    /// The rest of what a ticket says; `None` for other plans.
+    pub ticket: Option<TicketFacts>,
+}
+
+/// What is known about a ticket beside its phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TicketFacts {
+    /// The phases it can be in, in order.
+    pub phases: Vec<String>,
+    pub priority: Priority,
+    pub due: Option<String>,
+    pub labels: Vec<String>,
+    /// Complete scenarios and all of them.
+    pub scenarios: [usize; 2],
+    /// Where the test cycle of the current scenario is: red, green, refactor.
+    pub cycle: Option<&'static str>,
+}
+
+/// Loads what a ticket says, from its profile, its keys and its scenarios.
+fn load_ticket_facts(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    children: &[Node],
+) -> Result<Option<TicketFacts>, Failure> {
+    if !has_work_phases(ctx, node) {
+        return Ok(None);
+    }
+    let profile = ctx.find_profile(&node.profile);
+    let phases = profile.map_or(&[][..], |profile| &profile.work_phases[..]);
+    let is_scenario = |child: &&Node| {
+        child.level != node.level
+            && child.content != Content::Missing
+            && !has_work_phases(ctx, child)
+    };
+    let scenarios: Vec<&Node> = children.iter().filter(is_scenario).collect();
+    let is_open = |one: &&&Node| one.progress != Progress::Complete;
+    let cycle = match scenarios.iter().find(is_open) {
+        Some(current) => record::read_record::<Tdd>(state, &tdd_record_key(current.id))?,
+        None => None,
+    };
+    let work = node.description.work.as_ref();
+    Ok(Some(TicketFacts {
+        phases: phases.iter().map(|phase| phase.name.clone()).collect(),
+        priority: node.priority(),
+        due: node.due_day().map(str::to_owned),
+        labels: work.map(|work| work.labels.clone()).unwrap_or_default(),
+        scenarios: [
+            scenarios.iter().filter(|one| !is_open(one)).count(),
+            scenarios.len(),
+        ],
+        cycle: cycle.and_then(|tdd| tdd.cycle).map(Cycle::as_str),
+    }))
 }
 
 /// Loads what surrounds a plan.
@@ -93,11 +150,13 @@ pub(crate) fn load_family(
     let work = node.description.work.as_ref();
     Ok(NodeFamily {
         holder: claims
+            // The claim of this very plan; one on an ancestor is shown on the ancestor's page.
             .find(|held| held.node.path == path)
             .map(|held| PlanHolder {
                 session: held.claim.session,
                 until: held.claim.until,
             }),
+        ticket: load_ticket_facts(ctx, state, node, &children)?,
         children: children.iter().map(below).collect(),
         ancestors,
         needs,

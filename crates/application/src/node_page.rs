@@ -9,7 +9,6 @@ use domain::ports::Snapshot;
 use serde::Serialize;
 
 use crate::approval_question::{ApprovalQuestion, build_question_on};
-use crate::approve::collect_warnings;
 use crate::comment::{CommentView, load_comments};
 use crate::context::Context;
 use crate::diff_version::load_version_diff;
@@ -22,6 +21,7 @@ use crate::list_versions::{VersionView, load_version_views};
 use crate::locate::{load_node, load_parent, reject_extra_words};
 use crate::node_family::{NodeFamily, load_family};
 use crate::observe::observe_node;
+use crate::plan_warnings::{WarningCollector, collect_warnings};
 use crate::scan::ScanScope;
 use crate::views::{DiffView, NodeView, OperationView, load_node_view};
 
@@ -93,7 +93,12 @@ pub fn load_node_page(
         family: load_family(ctx, state, &node)?,
         question: match (node.status(), node.content.version_hash()) {
             (Status::Approved, _) | (_, None) => None,
-            _ => Some(build_question_on(ctx, state, &node)?),
+            _ => Some(build_question_on(
+                ctx,
+                state,
+                &node,
+                &mut WarningCollector::new(ctx),
+            )?),
         },
         falls_below: list_settled_below(state, node.id)?,
         // The explanation reads the whole chain of parents; only these two need one.
@@ -109,7 +114,7 @@ pub fn load_node_page(
         evidence: build_evidence_view(ctx, state, node.id, None)
             .ok()
             .filter(|evidence| !evidence.proofs.is_empty()),
-        comments: load_comments(state, Some(node.id))?,
+        comments: load_comments(ctx, state, Some(node.id))?,
         log: load_history(state, Some(node.id), MAX_LOG_ENTRIES, None)?,
         // Only on request: it reads two texts from the store.
         compared: compared

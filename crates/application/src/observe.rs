@@ -16,6 +16,7 @@ use domain::tree::Tree;
 
 use crate::build_state::finish_build;
 use crate::claim_node::{carry_renamed_claims, may_rename_nodes};
+use crate::commit_overlay::{StateAtHead, overlay_commits};
 use crate::context::{Context, Notice};
 use crate::decisions::receive_decisions;
 use crate::failure::{Failure, FailureKind};
@@ -205,7 +206,13 @@ pub(crate) fn with_recorded_node_files<T>(
     request: Option<VersionHash>,
     act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    with_node_files(ctx, words, request, LineageText::AsRecorded, act)
+    with_node_files(
+        ctx,
+        words,
+        request,
+        (LineageText::AsRecorded, no_others),
+        act,
+    )
 }
 
 /// Like [`with_node`] for an operation that writes files: `act` plans them, and they are written
@@ -216,7 +223,36 @@ pub(crate) fn with_observed_node_files<T>(
     request: Option<VersionHash>,
     act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    with_node_files(ctx, words, request, LineageText::Submitted, act)
+    with_node_files(
+        ctx,
+        words,
+        request,
+        (LineageText::Submitted, no_others),
+        act,
+    )
+}
+
+/// Like [`with_observed_node_files`] for a decision that depends on files of other nodes, too, which
+/// `others` lists once the node itself is up to date.
+pub(crate) fn with_observed_files_of<T>(
+    ctx: &Context<'_>,
+    words: &[String],
+    others: OtherScopes,
+    act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_node_files(ctx, words, None, (LineageText::Submitted, others), act)
+}
+
+/// Lists what else a decision about a node depends on.
+pub(crate) type OtherScopes =
+    fn(&Context<'_>, &dyn Snapshot, NodeId) -> Result<Vec<ScanScope>, Failure>;
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a decision may have to read nodes"
+)]
+fn no_others(_: &Context<'_>, _: &dyn Snapshot, _: NodeId) -> Result<Vec<ScanScope>, Failure> {
+    Ok(Vec::new())
 }
 
 /// Which texts of a node and its ancestors an operation on a shared state is about.
@@ -231,7 +267,7 @@ fn with_node_files<T>(
     ctx: &Context<'_>,
     words: &[String],
     request: Option<VersionHash>,
-    text: LineageText,
+    (text, others): (LineageText, OtherScopes),
     act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut tx = file_writes::begin_transaction(ctx)?;
@@ -272,6 +308,9 @@ fn with_node_files<T>(
             Err(failure) => return keep_observed(ctx, tx, observed, failure),
         },
     };
+    for scope in others(ctx, &*tx, id)? {
+        observed = observe_within(ctx, &mut *tx, scope)?.or(observed);
+    }
     match act(&planned, &mut *tx, id, rest) {
         Ok(value) => {
             planned.commit_and_write(ctx, tx)?;
@@ -321,7 +360,7 @@ fn keep_observed<T>(
 pub(crate) fn observe_tree<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
-    let (snapshot, plans) = observe_plans(ctx)?;
+    let (snapshot, plans) = observe_plans_at_head(ctx)?;
     if !domain::trail::has_trail_profile(ctx.profiles) {
         return Ok((snapshot, plans));
     }
@@ -329,7 +368,20 @@ pub(crate) fn observe_tree<'s>(
     Ok((snapshot, tree))
 }
 
-/// Like [`observed_tree`] without the trail, which has no files and can be long.
+/// Like [`observe_plans`], with the progress that commits led to since it was recorded.
+pub(crate) fn observe_plans_at_head<'s>(
+    ctx: &Context<'s>,
+) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let StateAtHead { state, operations } = overlay_commits(ctx, state)?;
+    let tree = match operations.as_slice() {
+        [] => tree,
+        _ => load_plan_tree(&*state)?,
+    };
+    Ok((state, tree))
+}
+
+/// Like [`observe_tree`] without the trail, which has no files and can be long.
 pub(crate) fn observe_plans<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {

@@ -64,6 +64,7 @@ pub fn list_open_gates(
         .rev()
         .filter(|block| now.millis_since(block.at) < MAX_BLOCK_AGE_MS)
     {
+        // The ledger may name a gate of another version of the program.
         let Some(gate) = gates::find_gate_by_name(&block.gate) else {
             continue;
         };

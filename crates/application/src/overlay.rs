@@ -122,11 +122,15 @@ impl NodeReader for Overlay<'_> {
 
     fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> {
         let mut found = self.overlaid_list(self.base.nodes_by_alias(alias)?);
-        found.extend(
-            self.added_nodes()
-                .filter(|node| node.alias == alias)
-                .cloned(),
-        );
+        // The base knows a node that was renamed here by its old alias only.
+        found.retain(|node| node.alias == alias);
+        let others: Vec<Node> = self
+            .nodes
+            .values()
+            .filter(|node| node.alias == alias && found.iter().all(|known| known.id != node.id))
+            .cloned()
+            .collect();
+        found.extend(others);
         Ok(found)
     }
 
@@ -141,6 +145,8 @@ impl NodeReader for Overlay<'_> {
             true => Vec::new(),
             false => self.overlaid_list(self.base.load_children(parent)?),
         };
+        // The base lists children by its own parents; one that the overlay moved away is still
+        // among them.
         found.retain(|node| node.parent == Some(parent));
         // Those that were added or moved here.
         let others: Vec<Node> = self
@@ -189,6 +195,8 @@ impl NodeReader for Overlay<'_> {
     }
 
     fn load_subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
+        // A subtree of the base lacks what moved in and has what moved out, so the whole tree is
+        // read.
         if self.reshaped {
             let tree = Tree::new(self.all_nodes()?);
             return Ok(tree.subtree_preorder(top).into_iter().cloned().collect());
@@ -200,6 +208,8 @@ impl NodeReader for Overlay<'_> {
         if self.added.is_empty() {
             return Ok(nodes);
         }
+        // All added nodes, also those below another top: the tree drops what it does not reach from
+        // here.
         nodes.extend(self.added_nodes().cloned());
         let tree = Tree::new(nodes);
         Ok(tree.subtree_preorder(top).into_iter().cloned().collect())
@@ -262,6 +272,8 @@ impl VersionReader for Overlay<'_> {
     }
 
     fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
+        // A stamp says which text a file had when the shared state was compared; the overlay proves
+        // nothing about files.
         self.base.file_stamp(node)
     }
 
@@ -280,6 +292,8 @@ impl OperationReader for Overlay<'_> {
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<Operation>, StoreFault> {
+        // The log is the shared one: an operation that only this reader sees could be neither
+        // undone nor named to a colleague.
         self.base.load_operations(before, most)
     }
 
@@ -372,6 +386,8 @@ impl RecordReader for Overlay<'_> {
         matching: MatchMode,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault> {
+        // The base's index: an entry that is only laid over is found by its recorded words, a new
+        // one not at all.
         self.base.search_records(kinds, query, matching, most)
     }
 
@@ -400,6 +416,8 @@ impl Snapshot for Overlay<'_> {
 
 impl Transaction for Overlay<'_> {
     fn next_operation_id(&self) -> Result<OperationId, StoreFault> {
+        // The next number is given although nothing will be stored under it: causes of statuses
+        // name their operation, and `tl why` loads it from the overlay.
         match self.operations.last() {
             Some(operation) => Ok(operation.id.next_id()),
             None => Ok(self.base.last_operation_id()?.next_id()),
@@ -407,6 +425,7 @@ impl Transaction for Overlay<'_> {
     }
 
     fn next_node_id(&self) -> Result<NodeId, StoreFault> {
+        // The caller numbers the new nodes itself, by a hash of their place (`local_node_id`).
         Ok(NodeId(FIRST_NEW_NODE))
     }
 
@@ -480,7 +499,9 @@ impl NodeTable for Overlay<'_> {
         Ok(())
     }
 
-    fn replace_node(&mut self, _before: &Node, after: Node) -> Result<(), StoreFault> {
+    fn replace_node(&mut self, before: &Node, after: Node) -> Result<(), StoreFault> {
+        // Siblings are in the order of their names.
+        self.reshaped |= before.alias != after.alias || before.order != after.order;
         self.nodes.insert(after.id, after);
         Ok(())
     }
@@ -491,6 +512,7 @@ impl NodeTable for Overlay<'_> {
         parent: Option<NodeId>,
         at: Timestamp,
     ) -> Result<(), StoreFault> {
+        // The same check as in a store: a cycle would make every walk up the tree endless.
         let mut above = parent;
         while let Some(id) = above {
             if id == node.id {

@@ -78,8 +78,11 @@ impl<'d> PendingDecisions<'d> {
         if self.facts.is_empty() {
             return Ok(());
         }
+        // On a copy: the statuses in between are for judging only, and the operation records the
+        // final ones once.
         let mut facts = self.facts.clone();
         cascade_statuses(self.ctx, tx, &mut facts, &[], self.now, None)?;
+        // The cascade appends, so everything after the decisions is its result.
         for fact in facts.into_iter().skip(self.facts.len()) {
             if let Fact::StandingsChanged { groups } = fact {
                 for group in groups {

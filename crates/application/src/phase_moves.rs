@@ -27,6 +27,7 @@ pub(crate) fn refuse_skipped_phase(
     let from = phase_of(node);
     let mut verdict = judge_move(ctx, &*tx, node, from.as_deref(), phase)?;
     let has_reason = reason.is_some_and(|reason| !reason.trim().is_empty());
+    // Only a person's reason: an agent would give itself one.
     if has_reason && ctx.actor.is_human() {
         verdict.blocks.retain(|fired| fired.gate != "order");
     }

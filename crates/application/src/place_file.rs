@@ -53,6 +53,7 @@ pub fn place_file(ctx: &Context<'_>, file: &str, dry_run: bool) -> Result<PlaceO
         let trial = PlannedFiles::new(ctx, None);
         let target = if dry_run { &trial } else { planned };
         for one in &moved_files {
+            // Creating refuses an existing file, so the move cannot replace another plan.
             target.create_file(&one.path, &read_text(ctx, &one.was)?)?;
             target.put_file(&one.was, None)?;
         }
@@ -62,6 +63,8 @@ pub fn place_file(ctx: &Context<'_>, file: &str, dry_run: bool) -> Result<PlaceO
                 let built = build_planned_operation(ctx, tx, target, Verb::Reshape, |_| Ok(()))?;
                 let summary = format!("move {file} to {expected}");
                 let mut operation =
+                    // A file that is not a plan even at its new place is moved all the same: the
+                    // person asked for it.
                     built.unwrap_or_else(|| ctx.new_operation(Verb::Reshape, String::new()));
                 operation.summary = summary;
                 Some(planned.record_operation(tx, operation)?)
@@ -94,6 +97,7 @@ fn list_moves(
         .filter(|at| was[*at] != now[*at])
         .collect();
     let folder_at = differing.last().copied().filter(|at| at + 1 < was.len());
+    // With another depth no folder corresponds to another, so only the file moves.
     let (Some(at), true) = (folder_at, was.len() == now.len()) else {
         return Ok(single());
     };
@@ -115,6 +119,7 @@ fn list_moves(
             }
         }
         if found.len() > MAX_FOLDER_FILES {
+            // Too much to be a misnamed plan folder.
             return Ok(single());
         }
     }

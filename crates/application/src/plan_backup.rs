@@ -120,8 +120,12 @@ pub(crate) fn write_backup(
     // earlier copy, even if two processes write in the same second.
     for attempt in 1..1_000 {
         let backup = format!("{folder}/{}", backup_name(name, now, attempt));
-        // Masked again: texts stored by versions before masking may still contain secrets.
-        match ctx.files.create_file(&backup, &mask_secrets(&text)) {
+        // Masked again: texts stored by versions before masking may still contain secrets. Synced
+        // after the commit, without the write lock: the store has the text in any case.
+        match ctx
+            .files
+            .create_unsynced_file(&backup, &mask_secrets(&text))
+        {
             Ok(()) => {
                 ctx.remember_backup(node.id, &backup);
                 return Ok(Some(Fact::BackupWritten {

@@ -22,6 +22,8 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{find_node, find_subtree_root};
 use crate::observe::observe_plans;
+use crate::plan_warnings::WarningCollector;
+use crate::tree_cache::CachedTree;
 
 /// Which plans a decision is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,27 +135,69 @@ pub fn build_batch_question(
     purpose: BatchPurpose,
 ) -> Result<BatchQuestion, Failure> {
     let (state, tree) = observe_plans(ctx)?;
+    let part = BatchPart {
+        without: &[],
+        most: usize::MAX,
+    };
+    build_part(ctx, &*state, &tree, selection, purpose, part).map(|(found, _)| found)
+}
+
+/// The part of a question that fits on a page.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchPart<'p> {
+    /// Paths of plans to leave out.
+    pub without: &'p [&'p str],
+    pub most: usize,
+}
+
+/// Builds the first part of the question, and returns it with the number of plans of the whole one, from
+/// a cached tree that is up to date. Only the texts of that part are read.
+///
+/// # Errors
+/// As [`build_batch_question`].
+pub fn build_batch_part(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    selection: &PlanSelection,
+    purpose: BatchPurpose,
+    part: BatchPart<'_>,
+) -> Result<(BatchQuestion, usize), Failure> {
+    let state = ctx.store.begin_read()?;
+    build_part(ctx, &*state, &known.tree, selection, purpose, part)
+}
+
+fn build_part(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    selection: &PlanSelection,
+    purpose: BatchPurpose,
+    part: BatchPart<'_>,
+) -> Result<(BatchQuestion, usize), Failure> {
     let mut found = BatchQuestion {
         questions: Vec::new(),
         already_approved: Vec::new(),
         left_out: Vec::new(),
     };
     let plans = match selection {
-        PlanSelection::Named(words) => {
-            select_named(ctx, &*state, &tree, words, purpose, &mut found)?
-        }
+        PlanSelection::Named(words) => select_named(ctx, state, tree, words, purpose, &mut found)?,
         PlanSelection::Below { node, waiting } => {
-            let nodes = match find_subtree_root(ctx, &*state, node)? {
+            let nodes = match find_subtree_root(ctx, state, node)? {
                 Some(top) => tree.subtree_preorder(top),
                 None => tree.all_preorder(),
             };
-            select_waiting(&tree, nodes, *waiting, purpose, &mut found)
+            select_waiting(tree, nodes, *waiting, purpose, &mut found)
         }
     };
-    for node in plans {
-        found.questions.push(build_question_on(ctx, &*state, node)?);
+    let is_wanted =
+        |node: &&&Node| part.without.is_empty() || !part.without.contains(&&*tree.alias_path(node));
+    let wanted: Vec<&&Node> = plans.iter().filter(is_wanted).collect();
+    let mut warnings = WarningCollector::new(ctx);
+    for node in wanted.iter().take(part.most) {
+        let question = build_question_on(ctx, state, node, &mut warnings)?;
+        found.questions.push(question);
     }
-    Ok(found)
+    Ok((found, wanted.len()))
 }
 
 /// Returns the named plans in the order of the tree.
@@ -173,6 +217,8 @@ fn select_named<'t>(
         rest = after;
     }
     let mut plans = Vec::new();
+    // In the order of the tree, not of the words: a parent has to be shown and decided before its
+    // children.
     for node in tree.all_preorder() {
         if !named.contains(&node.id) {
             continue;
@@ -214,6 +260,7 @@ fn select_waiting<'t>(
         } else if node.content.version_hash().is_none() {
             "it has no text".to_owned()
         } else if node.status() == Status::Invalid {
+            // Not overruled by a decision about many: approving it needs `--force` for that plan.
             "it was rejected".to_owned()
         } else if !waiting.includes(node.status()) {
             continue;

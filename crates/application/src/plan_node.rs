@@ -72,6 +72,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         alias,
         path,
         file,
+        items_file,
         existing,
         parent,
     } = locate_target(ctx, &*state, &tree, request)?;
@@ -82,7 +83,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         profile,
         level,
         &path,
-        file.as_deref(),
+        file.as_deref().or(items_file.as_deref()),
         existing,
         parent.as_ref(),
     )?;
@@ -104,11 +105,13 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
 pub(crate) struct PlanTarget<'a, 't> {
     profile: &'a Profile,
     level: &'a Level,
-    alias: String,
+    pub(crate) alias: String,
     pub(crate) path: String,
     pub(crate) file: Option<String>,
+    /// The file that it is an item of, where its level has such a file.
+    pub(crate) items_file: Option<String>,
     pub(crate) existing: Option<&'t Node>,
-    parent: Option<Node>,
+    pub(crate) parent: Option<Node>,
 }
 
 /// Finds the place of a node in the tree, whether it exists or not.
@@ -168,12 +171,23 @@ pub(crate) fn locate_target<'a, 't>(
         }
         (None, None) => None,
     };
+    let above = parent.as_ref().and_then(|parent| parent.path.as_deref());
+    let items_file =
+        level
+            .items
+            .as_ref()
+            .zip(above)
+            .map(|(items, above)| match parent_folder(above) {
+                "" => items.clone(),
+                folder => format!("{folder}/{items}"),
+            });
     Ok(PlanTarget {
         profile,
         level,
         alias: wanted.alias,
         path,
         file,
+        items_file,
         existing,
         parent,
     })
@@ -224,6 +238,7 @@ fn compose_prompt(
                 .map(|approval| format!("{} on {}", approval.by, approval.at.format_local_minute()))
         })
         .collect();
+    // As stored, so with secrets masked: the prompt goes to a model (P17).
     let parent_text = match parent.and_then(|parent| parent.content.version_hash()) {
         Some(version) => state.load_text(version)?,
         None => None,

@@ -1,15 +1,14 @@
 //! Statistics of the plans: counts and words per level and node, targets, and the burn-up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::burn_up::{DayTotals, PlanTotals, compute_burn_up};
 use domain::fact::Fact;
-use domain::front_matter::parse_front_matter;
-use domain::ids::{NodeId, VersionHash};
+use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::memory::EntryKind;
 use domain::node::{Node, Progress, Status};
-use domain::operation::Operation;
 use domain::ports::{FileReadResult, Snapshot};
+use domain::prose::find_word_target;
 use domain::search::split_words;
 use domain::time::Timestamp;
 use domain::tree::Tree;
@@ -20,13 +19,13 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::find_subtree_root;
 use crate::observe::observe_plans;
+use crate::tick::spending::spending_by_account;
 use crate::tick::story_state::{MAX_PROSE_BYTES, prose_path};
+use crate::tree_cache::CachedTree;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 /// Operations read at once.
 const OPERATIONS_PER_PAGE: usize = 200;
-/// Key of the front matter with the number of words of prose a plan aims at.
-const TARGET_KEY: &str = "target";
 
 /// Request of [`plan_stats`].
 #[derive(Clone, Debug, Default)]
@@ -82,6 +81,16 @@ pub struct NodeCounts {
     pub prose_words: usize,
     /// Words of prose aimed at (`target:` in front matter), if any plan says so.
     pub target: Option<u64>,
+    /// Calls of models that wrote and judged the prose.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub model_calls: usize,
+    /// Millionths of a US dollar that those calls cost whose price is known.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cost_micros: u64,
+}
+
+fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }
 
 impl NodeCounts {
@@ -97,6 +106,8 @@ impl NodeCounts {
         self.written += usize::from(measure.prose_words.is_some());
         self.plan_words += measure.plan_words;
         self.prose_words += measure.prose_words.unwrap_or_default();
+        self.model_calls += measure.model_calls;
+        self.cost_micros += measure.cost_micros;
     }
 }
 
@@ -107,6 +118,8 @@ struct PlanMeasure {
     /// `None` without prose.
     prose_words: Option<usize>,
     target: Option<u64>,
+    model_calls: usize,
+    cost_micros: u64,
 }
 
 /// Returns the statistics.
@@ -116,12 +129,62 @@ struct PlanMeasure {
 pub fn plan_stats(ctx: &Context<'_>, request: &StatsRequest) -> Result<PlanStats, Failure> {
     let (state, tree) = observe_plans(ctx)?;
     let top = find_subtree_root(ctx, &*state, &request.node)?;
+    stats_of_tree(
+        ctx,
+        &*state,
+        &tree,
+        top,
+        request.days,
+        &mut WordCounts::default(),
+    )
+}
+
+/// Like [`plan_stats`], of all plans of a cached tree that is up to date. `words` is kept between calls:
+/// counting the words of ten thousand texts takes longer than everything else.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn cached_stats(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    days: usize,
+    words: &mut WordCounts,
+) -> Result<PlanStats, Failure> {
+    let state = ctx.store.begin_read()?;
+    stats_of_tree(ctx, &*state, &known.tree, None, days, words)
+}
+
+fn stats_of_tree(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    top: Option<NodeId>,
+    days: usize,
+    words: &mut WordCounts,
+) -> Result<PlanStats, Failure> {
     let mut measures: HashMap<NodeId, PlanMeasure> = HashMap::new();
+    let spending = spending_by_account(state)?;
+    let mut prose = ProseFolders::default();
+    // The whole tree also for one node: the burn-up is about the project.
     for node in tree.nodes().filter(|node| node.path.is_some()) {
-        measures.insert(node.id, measure_plan(ctx, &*state, &tree, node)?);
+        let text = words.measure_version(state, node.content.version_hash())?;
+        let mut measure = PlanMeasure {
+            plan_words: text.words,
+            prose_words: prose.count_words(ctx, tree, node),
+            target: text.target,
+            ..PlanMeasure::default()
+        };
+        // Paths are built only where a model was asked at all.
+        if !spending.is_empty()
+            && let Some(spent) = spending.get(&tree.alias_path(node))
+        {
+            measure.model_calls = spent.calls;
+            measure.cost_micros = spent.cost_micros;
+        }
+        measures.insert(node.id, measure);
     }
     let counted = Counted {
-        tree: &tree,
+        tree,
         measures: &measures,
     };
     let (nodes, shown): (Vec<&Node>, Vec<&Node>) = match top {
@@ -130,6 +193,7 @@ pub fn plan_stats(ctx: &Context<'_>, request: &StatsRequest) -> Result<PlanStats
     };
     let mut levels: BTreeMap<(usize, &str, &str), NodeCounts> = BTreeMap::new();
     for node in nodes.iter().filter(|node| node.path.is_some()) {
+        // By depth first, so that levels are listed from the top down.
         let key = (
             tree.ancestors(node).len(),
             node.profile.as_str(),
@@ -162,44 +226,35 @@ pub fn plan_stats(ctx: &Context<'_>, request: &StatsRequest) -> Result<PlanStats
             Some(node) => counted.counts_below(node),
             None => counted.counts_of_all(),
         },
-        history: compute_history(ctx, &*state, &counted, request.days)?,
+        history: compute_history(ctx, state, &counted, days, words)?,
     })
 }
 
-fn measure_plan(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    tree: &Tree,
-    node: &Node,
-) -> Result<PlanMeasure, Failure> {
-    let text = match node.content.version_hash() {
-        Some(version) => state.load_text(version)?.unwrap_or_default(),
-        None => String::new(),
-    };
-    // Read from the file and not from a record: people write and edit prose by hand as well.
-    let prose = prose_path(ctx, tree, node).map(|path| ctx.files.read_file(&path, MAX_PROSE_BYTES));
-    Ok(PlanMeasure {
-        plan_words: split_words(&text).len(),
-        prose_words: match prose {
-            Some(FileReadResult::Text { text, .. }) => Some(split_words(&text).len()),
+/// The folders of prose files, listed once each: of ten thousand plans most have no prose, and looking
+/// for each file alone takes longer than reading those that are there.
+#[derive(Default)]
+struct ProseFolders {
+    names: HashMap<String, HashSet<String>>,
+}
+
+impl ProseFolders {
+    /// Counts the words of a plan's prose; `None` without prose.
+    fn count_words(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<usize> {
+        let path = prose_path(ctx, tree, node)?;
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if !self.names.contains_key(folder) {
+            let listed = ctx.files.list_folder(folder).into_iter();
+            let names = listed.map(|entry| entry.name).collect();
+            self.names.insert(folder.to_owned(), names);
+        }
+        if !self.names.get(folder)?.contains(name) {
+            return None;
+        }
+        // Read from the file and not from a record: people write and edit prose by hand as well.
+        match ctx.files.read_file(&path, MAX_PROSE_BYTES) {
+            FileReadResult::Text { text, .. } => Some(split_words(&text).len()),
             _ => None,
-        },
-        target: parse_front_matter(&text)
-            .get_text(TARGET_KEY)
-            .and_then(|text| parse_target(&text)),
-    })
-}
-
-/// Parses a number of words: `1500`, `1,500`, `90k`.
-fn parse_target(text: &str) -> Option<u64> {
-    let text: String = text
-        .trim()
-        .chars()
-        .filter(|c| !matches!(c, ',' | '_' | '\'' | ' ' | '\u{a0}'))
-        .collect();
-    match text.strip_suffix(['k', 'K']) {
-        Some(thousands) => thousands.parse::<u64>().ok()?.checked_mul(1_000),
-        None => text.parse().ok(),
+        }
     }
 }
 
@@ -253,6 +308,8 @@ impl Counted<'_> {
             .measures
             .get(&node.id)
             .and_then(|measure| measure.target);
+        // Never both: the target of a chapter includes its scenes', and the sum would count them
+        // twice.
         own.or_else(|| {
             self.tree
                 .children(node.id)
@@ -268,6 +325,7 @@ fn compute_history(
     state: &dyn Snapshot,
     counted: &Counted<'_>,
     days: usize,
+    words: &mut WordCounts,
 ) -> Result<Vec<DayTotals>, Failure> {
     let now = ctx.clock.now();
     let mut shown: Vec<String> = (0..i64::try_from(days).unwrap_or(i64::MAX))
@@ -288,22 +346,21 @@ fn compute_history(
         plan_words: signed(total.plan_words),
         prose_words: signed(total.prose_words),
     };
-    let mut words = WordCounts {
-        state,
-        known: HashMap::new(),
-    };
     let mut changes: HashMap<String, PlanTotals> = HashMap::new();
     let mut before = None;
     'pages: loop {
-        let page = state.load_operations(before, OPERATIONS_PER_PAGE)?;
+        let page = state.operation_heads(before, OPERATIONS_PER_PAGE)?;
         let Some(last) = page.last() else { break };
         before = Some(last.id);
-        for operation in &page {
-            let day = local_day(operation.at);
+        for head in &page {
+            // In local time, as people speak of days.
+            let day = local_day(head.at);
+            // The newest come first. A clock that was set back only shortens the history shown
+            // (P12).
             if day < first {
                 break 'pages;
             }
-            *changes.entry(day).or_default() += words.measure_operation(operation)?;
+            *changes.entry(day).or_default() += words.measure_operation(state, head.id)?;
         }
     }
     Ok(compute_burn_up(present, &changes, &shown))
@@ -313,94 +370,114 @@ fn local_day(at: Timestamp) -> String {
     at.format_for_file_name().chars().take(10).collect()
 }
 
-/// Number of words of texts, each counted once.
-struct WordCounts<'s> {
-    state: &'s dyn Snapshot,
-    known: HashMap<VersionHash, i64>,
+/// Measures of texts by version, each taken once. A version never changes, so they stay true.
+#[derive(Debug, Default)]
+pub struct WordCounts {
+    known: HashMap<VersionHash, TextMeasure>,
 }
 
-impl WordCounts<'_> {
-    fn count_words(&mut self, version: Option<VersionHash>) -> Result<i64, Failure> {
+/// What is measured of one text.
+#[derive(Clone, Copy, Debug, Default)]
+struct TextMeasure {
+    words: usize,
+    target: Option<u64>,
+}
+
+impl WordCounts {
+    fn measure_version(
+        &mut self,
+        state: &dyn Snapshot,
+        version: Option<VersionHash>,
+    ) -> Result<TextMeasure, Failure> {
         let Some(version) = version else {
-            return Ok(0);
+            return Ok(TextMeasure::default());
         };
-        if let Some(count) = self.known.get(&version) {
-            return Ok(*count);
+        if let Some(measure) = self.known.get(&version) {
+            return Ok(*measure);
         }
-        let text = self.state.load_text(version)?.unwrap_or_default();
-        let count = i64::try_from(split_words(&text).len()).unwrap_or(i64::MAX);
-        self.known.insert(version, count);
-        Ok(count)
+        let text = state.load_text(version)?.unwrap_or_default();
+        let measure = TextMeasure {
+            words: split_words(&text).len(),
+            target: find_word_target(&text),
+        };
+        self.known.insert(version, measure);
+        Ok(measure)
+    }
+
+    fn count_words(
+        &mut self,
+        state: &dyn Snapshot,
+        version: Option<VersionHash>,
+    ) -> Result<i64, Failure> {
+        let measure = self.measure_version(state, version)?;
+        Ok(i64::try_from(measure.words).unwrap_or(i64::MAX))
     }
 
     /// Returns how an operation changed the totals.
-    fn measure_operation(&mut self, operation: &Operation) -> Result<PlanTotals, Failure> {
+    fn measure_operation(
+        &mut self,
+        state: &dyn Snapshot,
+        id: OperationId,
+    ) -> Result<PlanTotals, Failure> {
         let mut change = PlanTotals::default();
-        let approved = |status: Status| i64::from(status == Status::Approved);
-        let complete = |progress: Progress| i64::from(progress == Progress::Complete);
-        for fact in &operation.facts {
-            match fact {
-                Fact::NodeAdded { node } | Fact::NodeRemoved { node } if node.path.is_some() => {
-                    let sign = if matches!(fact, Fact::NodeAdded { .. }) {
-                        1
-                    } else {
-                        -1
-                    };
-                    change += PlanTotals {
-                        planned: sign,
-                        approved: sign * approved(node.status()),
-                        complete: sign * complete(node.progress),
-                        plan_words: sign * self.count_words(node.content.version_hash())?,
-                        prose_words: 0,
-                    };
-                }
-                Fact::ContentChanged { before, after, .. } => {
-                    change.plan_words += self.count_words(after.version_hash())?
-                        - self.count_words(before.version_hash())?;
-                }
-                Fact::ProgressChanged { before, after, .. } => {
-                    change.complete += complete(*after) - complete(*before);
-                }
-                Fact::StandingsChanged { groups } => {
-                    for group in groups {
-                        let count = i64::try_from(group.nodes.len()).unwrap_or(i64::MAX);
-                        change.approved +=
-                            count * (approved(group.after.status) - approved(group.before.status));
-                    }
-                }
-                Fact::RecordChanged {
-                    record,
-                    before,
-                    after,
-                } if record.kind == EntryKind::Scene.as_str() => {
-                    let words = |body: &Option<serde_json::Value>| {
-                        body.as_ref()
-                            .and_then(|body| body["words"].as_i64())
-                            .unwrap_or_default()
-                    };
-                    change.prose_words += words(after) - words(before);
-                }
-                _ => {}
-            }
+        // Texts are read after the visit: a store gives one query at a time.
+        let mut texts: Vec<(i64, Option<VersionHash>)> = Vec::new();
+        state.visit_facts(id, &mut |fact| change += measure_fact(&fact, &mut texts))?;
+        for (sign, version) in texts {
+            change.plan_words += sign * self.count_words(state, version)?;
         }
         Ok(change)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::parse_target;
-
-    #[test]
-    fn targets_are_numbers_as_people_write_them() {
-        for (text, expected) in [
-            ("1500", Some(1500)),
-            ("1,500", Some(1500)),
-            ("90k", Some(90_000)),
-            ("90 000", Some(90_000)),
-            ("many", None),
-        ] {
-            assert_eq!(parse_target(text), expected, "{text}");
+/// Returns how a fact changed the totals, and adds the texts whose words count to `texts`.
+fn measure_fact(fact: &Fact, texts: &mut Vec<(i64, Option<VersionHash>)>) -> PlanTotals {
+    let mut change = PlanTotals::default();
+    let approved = |status: Status| i64::from(status == Status::Approved);
+    let complete = |progress: Progress| i64::from(progress == Progress::Complete);
+    match fact {
+        Fact::NodeAdded { node } | Fact::NodeRemoved { node } if node.path.is_some() => {
+            let sign = if matches!(fact, Fact::NodeAdded { .. }) {
+                1
+            } else {
+                -1
+            };
+            texts.push((sign, node.content.version_hash()));
+            change += PlanTotals {
+                planned: sign,
+                approved: sign * approved(node.status()),
+                complete: sign * complete(node.progress),
+                ..PlanTotals::default()
+            };
         }
+        Fact::ContentChanged { before, after, .. } => {
+            texts.extend([(1, after.version_hash()), (-1, before.version_hash())]);
+        }
+        Fact::ProgressChanged { before, after, .. } => {
+            change.complete += complete(*after) - complete(*before);
+        }
+        Fact::StandingsChanged { groups } => {
+            for group in groups {
+                let count = i64::try_from(group.nodes.len()).unwrap_or(i64::MAX);
+                change.approved +=
+                    count * (approved(group.after.status) - approved(group.before.status));
+            }
+        }
+        Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } if record.kind == EntryKind::Scene.as_str() => {
+            // The raw body: records of older versions, which the present type may not parse, count
+            // as well.
+            let words = |body: &Option<serde_json::Value>| {
+                body.as_ref()
+                    .and_then(|body| body["words"].as_i64())
+                    .unwrap_or_default()
+            };
+            change.prose_words += words(after) - words(before);
+        }
+        _ => {}
     }
+    change
 }

@@ -25,21 +25,20 @@ use crate::observe::load_plan_tree;
 use crate::project_status::{Attention, needs_decision};
 use crate::ready_nodes::ReadyNodes;
 use crate::views::StatusCounts;
+use crate::waiting_plans::WaitingPlans;
 use crate::working_copy::is_state_shared;
 
-const NOTE_KEY: &str = "plan-summary/2";
+const NOTE_KEY: &str = "plan-summary/3";
 /// Maximum number of operations the summary is brought up to date with.
 const MAX_OPERATIONS: usize = 64;
-/// Maximum number of nodes they may have changed; with more, the whole tree is read.
+/// Number of nodes that they may always have changed; with more, the whole tree is read.
 const MAX_CHANGED_NODES: usize = 256;
-/// Maximum number of nodes per list. More than a briefing names, because decided ones leave it.
-const MAX_LISTED: usize = 24;
+/// Plans per additional node that may have changed: a changed node is read with its children, twice.
+const PLANS_PER_CHANGED_NODE: usize = 8;
 /// Number of plans from which on a command stores the summary it had to compute from the tree.
 const MIN_STORED_PLANS: usize = 200;
 /// Number of operations after which a command stores the summary it brought up to date.
 const MIN_STORED_OPERATIONS: usize = 16;
-/// Number of nodes that have to be left in a list whose total is larger.
-const MIN_LISTED: usize = 8;
 
 /// The plans in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,43 +68,11 @@ pub(crate) struct LevelCount {
     pub(crate) asking: usize,
 }
 
-/// Plans that wait for a decision.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct WaitingPlans {
-    /// Some of them.
-    listed: Vec<NodeId>,
-    pub(crate) total: usize,
-}
-
-impl WaitingPlans {
-    fn add_waiting(&mut self, id: NodeId) {
-        self.total += 1;
-        if self.listed.len() < MAX_LISTED {
-            self.listed.push(id);
-        }
-    }
-
-    fn remove_waiting(&mut self, id: NodeId) {
-        self.total = self.total.saturating_sub(1);
-        self.listed.retain(|listed| *listed != id);
-    }
-
-    /// Whether all of them are listed.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.listed.len() == self.total
-    }
-
-    /// Whether too few are listed to name those that a briefing names.
-    fn is_exhausted(&self) -> bool {
-        self.listed.len() < self.total.min(MIN_LISTED)
-    }
-}
-
 impl PlanSummary {
     /// Counts the nodes of a tree.
     pub(crate) fn of_tree(ctx: &Context<'_>, tree: &Tree) -> Self {
         let mut summary = Self::default();
-        for node in tree.all_preorder() {
+        for node in tree.nodes() {
             summary.add_node(ctx, tree, node);
         }
         summary.ready = ReadyNodes::of_tree(ctx, tree);
@@ -132,12 +99,12 @@ impl PlanSummary {
         waiting: &WaitingPlans,
         most: usize,
     ) -> Result<Vec<Attention>, Failure> {
-        let tree = load_with_ancestors(state, waiting.listed.clone())?;
-        let mut nodes = tree.all_preorder();
-        nodes.retain(|node| waiting.listed.contains(&node.id));
+        let tree = load_with_ancestors(state, waiting.listed_nodes().collect())?;
+        let nodes = waiting.listed_nodes().filter_map(|id| tree.get(id));
+        let mut nodes: Vec<&Node> = nodes.collect();
         nodes.sort_by_key(|node| Attention::rank_of_status(node.status()));
-        let listed = nodes.into_iter().take(most);
-        listed
+        let first = nodes.into_iter().take(most);
+        first
             .map(|node| Attention::describe_node(ctx, state, &tree, node))
             .collect()
     }
@@ -148,8 +115,9 @@ impl PlanSummary {
         state: &dyn Snapshot,
         most: usize,
     ) -> Result<Vec<(String, Condemnation)>, Failure> {
-        let tree = load_with_ancestors(state, self.returned.listed.clone())?;
-        let requests = tree.all_preorder().into_iter().filter_map(|node| {
+        let tree = load_with_ancestors(state, self.returned.listed_nodes().collect())?;
+        let nodes = self.returned.listed_nodes().filter_map(|id| tree.get(id));
+        let requests = nodes.filter_map(|node| {
             let request = node.change_request()?;
             Some((tree.alias_path(node), request.clone()))
         });
@@ -157,6 +125,7 @@ impl PlanSummary {
     }
 
     fn add_node(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) {
+        // The trail is no planned work.
         if node.profile == trail::PROFILE {
             return;
         }
@@ -164,12 +133,12 @@ impl PlanSummary {
         count.by_status.add_status(node.status());
         count.completed += usize::from(node.progress == Progress::Complete);
         if node.change_request().is_some() {
-            self.returned.add_waiting(node.id);
+            self.returned.add_in_tree_order(tree, node);
         }
         count.asking += usize::from(asks_for_approval(ctx, node));
         self.duplicates += usize::from(is_duplicate(&node.alias));
         if needs_decision(ctx, tree, node) {
-            self.waiting_list(node).add_waiting(node.id);
+            self.waiting_list(node).add_waiting(tree, node);
         }
     }
 
@@ -180,6 +149,8 @@ impl PlanSummary {
         if let Some(count) = self.levels.get_mut(&node.level) {
             count.by_status.remove_status(node.status());
             let completed = usize::from(node.progress == Progress::Complete);
+            // Saturating: a note that was computed by another program may be off, and a wrong count
+            // is better than a panic in a hook (P9).
             count.completed = count.completed.saturating_sub(completed);
             let asking = usize::from(asks_for_approval(ctx, node));
             count.asking = count.asking.saturating_sub(asking);
@@ -201,6 +172,22 @@ impl PlanSummary {
         }
     }
 
+    /// Returns the summary of a state that has operations laid over it, newest first.
+    pub(crate) fn with_overlaid(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        operations: &[Operation],
+    ) -> Result<Self, Failure> {
+        if operations.is_empty() {
+            return Ok(self.clone());
+        }
+        Ok(match self.clone().updated_by(ctx, state, operations)? {
+            Some(summary) => summary,
+            None => Self::of_tree(ctx, &load_plan_tree(state)?),
+        })
+    }
+
     /// Brings the summary up to date with operations, newest first; `None` if reading the whole tree
     /// is less work.
     fn updated_by(
@@ -216,7 +203,8 @@ impl PlanSummary {
             return Ok(None);
         }
         let changed: BTreeSet<NodeId> = facts().flat_map(Fact::changed_nodes).collect();
-        if changed.len() > MAX_CHANGED_NODES {
+        let most = MAX_CHANGED_NODES.max(self.count_plans() / PLANS_PER_CHANGED_NODE);
+        if changed.len() > most {
             return Ok(None);
         }
         // Whether a node can be decided depends on its parent too, whether it is ready on its
@@ -227,7 +215,7 @@ impl PlanSummary {
                 decided.extend(state.child_names(*id)?.iter().map(|child| child.id));
                 judged.extend(node.parent);
             }
-            if decided.len() > MAX_CHANGED_NODES {
+            if decided.len() > most {
                 return Ok(None);
             }
         }
@@ -241,15 +229,19 @@ impl PlanSummary {
             if state.load_node(*id)?.is_some() {
                 loaded.extend(state.child_names(*id)?.iter().map(|child| child.id));
             }
-            if loaded.len() > MAX_CHANGED_NODES {
+            if loaded.len() > most {
                 return Ok(None);
             }
         }
         let after = load_with_ancestors(state, loaded.into_iter().collect())?;
+        // The tree has only the loaded nodes, so a fact about another one does not apply: then
+        // everything is counted.
         let Ok(before) = revert_operations(after.clone(), operations) else {
             return Ok(None);
         };
         for id in decided {
+            // Each node is judged within the tree of its time: whether it waits depends on its
+            // parent's status then.
             if let Some(node) = before.get(id) {
                 self.remove_node(ctx, &before, node);
             }
@@ -260,6 +252,8 @@ impl PlanSummary {
         if !self.ready.update_nodes(ctx, &before, &after, &judged) {
             return Ok(None);
         }
+        // A list keeps only the first plans; when those are decided, the next ones are known only
+        // from the tree.
         let lists = [&self.urgent, &self.drafts, &self.returned];
         let is_exhausted = lists.into_iter().any(WaitingPlans::is_exhausted);
         Ok((!is_exhausted).then_some(self))
@@ -325,7 +319,10 @@ impl StoredSummary {
         let since = known.and_then(|known| current.basis.head.0.checked_sub(known.0));
         let is_recent = since.is_some_and(|since| since <= MIN_STORED_OPERATIONS as u64);
         let is_large = current.summary.count_plans() >= MIN_STORED_PLANS;
-        Ok((current, is_large && !is_recent))
+        // On a shared state none is stored; without this check every command would take the write
+        // lock for nothing.
+        let is_worth_storing = is_large && !is_recent && !is_state_shared(ctx, state)?;
+        Ok((current, is_worth_storing))
     }
 
     /// Stores the summary in a transaction of its own. Failing to is harmless: the next command
@@ -372,6 +369,8 @@ impl StoredSummary {
         let Some(Ok(since @ ..=MAX_OPERATIONS)) = since else {
             return Ok(None);
         };
+        // The basis of the known operation is computed from this state: with another history,
+        // another store or other profiles it differs, and the note is not used.
         if SummaryBasis::of_operation(ctx, state, known)? != stored.basis {
             return Ok(None);
         }
@@ -393,6 +392,8 @@ impl StoredSummary {
         ctx: &Context<'_>,
         tx: &mut dyn Transaction,
     ) -> Result<(), Failure> {
+        // The state went on since: another command may have stored a newer summary, which this one
+        // would replace.
         if tx.last_operation_id()? != self.basis.head || is_state_shared(ctx, &*tx)? {
             return Ok(());
         }

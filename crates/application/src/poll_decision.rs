@@ -49,6 +49,8 @@ pub struct WaitRequest {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WaitView {
     pub done: bool,
+    /// The last operation that this look saw: `since` of the next wait, which then misses nothing.
+    pub operation: OperationId,
     pub path: String,
     pub status: Status,
     pub version_hash: Option<VersionHash>,
@@ -114,7 +116,7 @@ pub fn poll_decision(ctx: &Context<'_>, request: &WaitRequest) -> Result<WaitVie
     let path = load_node_path(state, &node)?;
     let (mut comments, mut reviews, mut unanswered) = (Vec::new(), Vec::new(), None);
     if let Some(since) = request.since {
-        comments = load_comments(state, Some(seen.id))?;
+        comments = load_comments(ctx, state, Some(seen.id))?;
         comments.retain(|one| one.operation > since);
         reviews = list_review_decisions(state, &path, since)?;
         unanswered = find_unanswered(state, &node, since)?;
@@ -132,6 +134,7 @@ pub fn poll_decision(ctx: &Context<'_>, request: &WaitRequest) -> Result<WaitVie
     let done = is_over || !comments.is_empty() || !reviews.is_empty();
     Ok(WaitView {
         done,
+        operation: state.last_operation_id()?,
         path,
         status: node.status(),
         version_hash: node.content.version_hash(),
@@ -147,6 +150,7 @@ fn find_decision(node: &Node) -> Option<DecisionMade> {
         let kind = match objection.kind {
             ObjectionKind::Rejected => DecisionKind::Rejected,
             ObjectionKind::ChangesRequested => DecisionKind::ChangesRequested,
+            // A mark asks for a review and is no answer to the agent's question.
             ObjectionKind::RevalidationRequired => return None,
         };
         return Some(DecisionMade {

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use domain::fact::Fact;
@@ -31,14 +32,49 @@ pub(crate) fn digest_relied_sections(
     node: &Node,
     parent: Option<&Node>,
 ) -> Result<Option<Digest32>, StoreFault> {
-    let version = parent.and_then(|parent| parent.content.version_hash());
-    let (Some(parent), Some(version), CascadePolicy::Precise) =
-        (parent, version, ctx.policy.cascade)
-    else {
-        return Ok(None);
-    };
-    let text = load_unmasked_text(state, version)?;
-    Ok(text.map(|text| digest_for_child(ctx, &split_canonical(ctx, parent, &text), node)))
+    ReliedSections::new(ctx).digest_for(state, node, parent)
+}
+
+/// Digests for the approvals of many plans: the sections of a parent are split once for all its
+/// children.
+pub(crate) struct ReliedSections<'c> {
+    ctx: &'c Context<'c>,
+    /// By the parent's text, with its profile and level; `None` if it is unknown or masked.
+    sections: HashMap<(VersionHash, String, String), Option<Vec<Section>>>,
+}
+
+impl<'c> ReliedSections<'c> {
+    pub(crate) fn new(ctx: &'c Context<'c>) -> Self {
+        Self {
+            ctx,
+            sections: HashMap::new(),
+        }
+    }
+
+    /// Returns the digest for the approval of a node; see [`digest_relied_sections`].
+    pub(crate) fn digest_for(
+        &mut self,
+        state: &dyn Snapshot,
+        node: &Node,
+        parent: Option<&Node>,
+    ) -> Result<Option<Digest32>, StoreFault> {
+        let version = parent.and_then(|parent| parent.content.version_hash());
+        let (Some(parent), Some(version), CascadePolicy::Precise) =
+            (parent, version, self.ctx.policy.cascade)
+        else {
+            return Ok(None);
+        };
+        let key = (version, parent.profile.clone(), parent.level.clone());
+        let sections = match self.sections.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let text = load_unmasked_text(state, version)?;
+                place.insert(text.map(|text| split_canonical(self.ctx, parent, &text)))
+            }
+        };
+        let sections = sections.as_deref();
+        Ok(sections.map(|sections| digest_for_child(self.ctx, sections, node)))
+    }
 }
 
 /// Binds the approvals that facts carry, and those of renamed nodes, to the parents' sections as they
@@ -54,6 +90,7 @@ pub(crate) fn rebind_relied_sections(
     if ctx.policy.cascade != CascadePolicy::Precise {
         return Ok(());
     }
+    // A copy, because the loop changes the facts that it judges by.
     let pending = facts.clone();
     let new = PreciseCascade::with_pending(ctx, state, texts, &pending);
     let old = PreciseCascade::new(ctx, state);

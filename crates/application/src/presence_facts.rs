@@ -64,6 +64,7 @@ pub(crate) fn archive_facts(
     archive: Option<String>,
 ) -> Result<Vec<Fact>, Failure> {
     let mut facts = Vec::new();
+    // By place and not by name: on another branch another plan may have the same name.
     let place = match &node.path {
         Some(path) => Some(path.clone()),
         None => place_of_item(ctx, tree, node),
@@ -118,6 +119,8 @@ pub(crate) fn push_presence_facts(
     if seen.absent.is_empty() {
         return Ok(());
     }
+    // The branch it was last seen on and not the one checked out now: that is where it can be found
+    // again.
     let branch = last_seen_branch(ctx, tx)?;
     let moved: HashMap<NodeId, Option<NodeId>> = seen.moves.iter().copied().collect();
     for plan in &seen.absent {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::approval_need::asks_for_approval;
+use crate::commit_overlay::{StateAtHead, overlay_commits};
 use crate::context::Context;
 use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
@@ -19,6 +20,7 @@ use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::scan::ScanScope;
 use crate::sessions::{load_current_trail, trail_places};
 use crate::views::{ChangeRequestView, OperationView, StatusCounts, describe_cause};
+use crate::waiting_plans::MIN_LISTED_PLANS;
 use crate::working_copy::CopyDifference;
 
 /// The project at a glance.
@@ -150,22 +152,40 @@ impl DuplicateView {
     }
 }
 
-/// Returns the status of the project.
+/// Returns the status of the project, with every node that needs a decision.
 ///
 /// # Errors
 /// When the state cannot be read.
 pub fn load_project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
+    load_status_limited(ctx, usize::MAX)
+}
+
+/// Maximum number of nodes that need a decision in [`load_brief_status`].
+pub const MAX_BRIEF_ATTENTION: usize = MIN_LISTED_PLANS;
+
+/// Like [`load_project_status`], with the first nodes that need a decision: for a terminal. Does not
+/// read the whole tree, as far as the stored summary is enough.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn load_brief_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
+    load_status_limited(ctx, MAX_BRIEF_ATTENTION)
+}
+
+fn load_status_limited(ctx: &Context<'_>, most: usize) -> Result<ProjectStatus, Failure> {
     // A command about the whole project also completes the part of the mirror that earlier commits
     // deferred.
     ctx.store.finish_mirror();
     let state = observe_then_read(ctx, ScanScope::Everything)?;
     let (stored, is_costly) = StoredSummary::load_for_command(ctx, &*state)?;
-    let status = match status_from_summary(ctx, &*state, &stored.summary)? {
+    let StateAtHead { state, operations } = overlay_commits(ctx, state)?;
+    let summary = stored.summary.with_overlaid(ctx, &*state, &operations)?;
+    let status = match status_from_summary(ctx, &*state, &summary, most)? {
         Some(status) => complete_status(ctx, &*state, status)?,
         None => {
             let tree = load_plan_tree(&*state)?;
             let order: Vec<&Node> = tree.all_preorder();
-            let status = summarise_status(ctx, &*state, &tree, &order, usize::MAX)?;
+            let status = summarise_status(ctx, &*state, &tree, &order, most)?;
             complete_status(ctx, &*state, status)?
         }
     };
@@ -177,19 +197,24 @@ pub fn load_project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> 
     Ok(status)
 }
 
-/// Returns the status from a summary of the plans; `None` if the summary lists only some of those
-/// that are to be named.
+/// Returns the status from a summary of the plans, with at most `most` nodes that need a decision;
+/// `None` if the summary does not list all that are to be named.
 fn status_from_summary(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     summary: &PlanSummary,
+    most: usize,
 ) -> Result<Option<ProjectStatus>, Failure> {
     let (urgent, drafts) = (&summary.urgent, &summary.drafts);
-    // Requested changes are listed with their comments, which the summary does not have.
-    let has_more = summary.duplicates > 0 || summary.returned.total > 0;
-    if has_more || !urgent.is_complete() || !drafts.is_complete() {
+    // Of duplicates the summary has only the number.
+    let is_listed = summary.duplicates == 0
+        && summary.returned.is_complete()
+        && urgent.lists_first(most)
+        && drafts.lists_first(most.saturating_sub(urgent.total));
+    if !is_listed {
         return Ok(None);
     }
+    // With no nodes: the parts that do not depend on plans come from the one place that knows them.
     let mut status = summarise_status(ctx, state, &Tree::default(), &[], usize::MAX)?;
     status.nodes = summary.count_plans();
     for profile in ctx.profiles {
@@ -197,6 +222,7 @@ fn status_from_summary(
             let Some(count) = summary.count_of_level(&level.name) else {
                 continue;
             };
+            // Two profiles may have a level of one name, which the summary counts together.
             if status.levels.iter().any(|known| known.level == level.name) {
                 continue;
             }
@@ -210,10 +236,19 @@ fn status_from_summary(
         }
     }
     for waiting in [urgent, drafts] {
-        let described = PlanSummary::describe_waiting(ctx, state, waiting, usize::MAX)?;
+        let left = most - status.attention.len();
+        let described = PlanSummary::describe_waiting(ctx, state, waiting, left)?;
         status.attention.extend(described);
     }
-    status.attention_total = status.attention.len();
+    status.attention_total = urgent.total + drafts.total;
+    let requests = summary.list_requests(state, usize::MAX)?;
+    status.changes_requested = requests
+        .iter()
+        .map(|(path, objection)| ReturnedPlan {
+            path: path.clone(),
+            request: ChangeRequestView::from_objection(objection),
+        })
+        .collect();
     Ok(Some(status))
 }
 

@@ -111,6 +111,7 @@ fn propose_runner(runner: &TestRunner, path: &str, test: Option<&str>) -> Propos
         .map(|test| format!("--test {test} "))
         .unwrap_or_default();
     let report = match (test, runner.report) {
+        // A report is needed only to find one test in it; of a whole suite the exit code is enough.
         (Some(_), Some(report)) => format!("--report {report} "),
         _ => String::new(),
     };

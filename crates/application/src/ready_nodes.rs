@@ -50,6 +50,7 @@ impl ReadyNodes {
             .collect();
         let total = listed.len();
         if total > MAX_LISTED_NODES {
+            // Selected before it is sorted: of ten thousand ready nodes only the first are ordered.
             listed.select_nth_unstable(MAX_LISTED_NODES);
             listed.truncate(MAX_LISTED_NODES);
         }

@@ -100,6 +100,8 @@ fn is_edited_here(ctx: &Context<'_>, scenario: &Node, ticket: &Node) -> bool {
         return true;
     };
     let file = format!("{}/{name}", parent_folder(path));
+    // When git cannot say, the deletion is reported: a needless notice is better than a scenario
+    // that disappears silently.
     let states = ctx.git.tracked_states(&[file]).ok().flatten();
     states.is_none_or(|states| states.first() != Some(&TrackedState::Unchanged))
 }

@@ -56,6 +56,8 @@ pub fn require_revalidation(
         {
             facts.extend(objection_facts(child, kind, reason, &ctx.actor, now));
         }
+        // The marks are on the children alone; what is below them follows here, in the same
+        // operation.
         cascade_statuses(ctx, tx, &mut facts, &[], now, Some(reason))?;
         let changed = collect_transitions(&*tx, &facts, Some(id))?;
         let mut operation = ctx.new_operation(

@@ -14,7 +14,7 @@ use domain::revalidation::{compared_parent_version, keep_stale_node, stale_by_ur
 use domain::tree::Tree;
 use serde::Serialize;
 
-use crate::approve::{collect_warnings, refuse_unavailable};
+use crate::approve::refuse_unavailable;
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
@@ -25,6 +25,7 @@ use crate::locate::{
     find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
 };
 use crate::observe::{observe_node, observe_tree, with_observed_files, with_observed_node_files};
+use crate::plan_warnings::collect_warnings;
 use crate::precise_cascade::digest_relied_sections;
 use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;

@@ -113,7 +113,28 @@ pub(crate) fn find_session_ticket(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Option<Node>, Failure> {
-    let cursor = load_focus(state, &ctx.session)?.cursor();
+    find_focused_ticket(ctx, state, &load_focus(state, &ctx.session)?)
+}
+
+/// Returns the tickets that any session is at, each once.
+pub(crate) fn list_entered_tickets(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Vec<Node>, Failure> {
+    let mut tickets: Vec<Node> = Vec::new();
+    for (_, focus) in record::read_records::<Focus>(state, "")? {
+        let ticket = find_focused_ticket(ctx, state, &focus)?;
+        tickets.extend(ticket.filter(|one| tickets.iter().all(|known| known.id != one.id)));
+    }
+    Ok(tickets)
+}
+
+fn find_focused_ticket(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    focus: &Focus,
+) -> Result<Option<Node>, Failure> {
+    let cursor = focus.cursor();
     let Some(node) = cursor.map(|id| state.load_node(id)).transpose()?.flatten() else {
         return Ok(None);
     };
@@ -350,7 +371,10 @@ impl Ticket {
             )),
             Some(guide) => {
                 lines.push(String::new());
-                lines.push(guide.text.trim_end().to_owned());
+                lines.push(guides::fill_in_ticket(
+                    guide.text.trim_end(),
+                    &self.node.alias,
+                ));
             }
             None => {}
         }

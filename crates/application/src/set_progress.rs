@@ -1,15 +1,21 @@
 //! Set the progress of a node: pending, active, blocked, complete.
 
 use domain::fact::Fact;
+use domain::ids::OperationId;
 use domain::node::Progress;
 use domain::operation::Verb;
+use domain::ports::Transaction;
 
-use crate::completion::{consume_override, follow_progress, list_open_needs, refuse_incomplete};
+use crate::completion::{
+    completion_scopes, consume_override, follow_progress, list_open_needs, refuse_incomplete,
+};
 use crate::context::{Context, Notice};
 use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
+use crate::file_writes::PlannedFiles;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::with_observed_node_files;
+use crate::novel::prose_basis::{has_prose, push_prose_basis};
+use crate::observe::{with_observed_files_of, with_observed_node_files};
 use crate::views::{NodeView, load_node_view};
 
 /// Request of [`set_progress`].
@@ -24,9 +30,21 @@ pub struct ProgressRequest {
 /// # Errors
 /// When there is no such node, something about it is open, or the state cannot be written.
 pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<NodeView, Failure> {
-    with_observed_node_files(ctx, &request.node, None, |planned, tx, id, rest| {
+    record_progress(ctx, request).map(|(view, _)| view)
+}
+
+/// Like [`set_progress`], with the operation it recorded; none if the progress was the same.
+///
+/// # Errors
+/// As [`set_progress`].
+pub fn record_progress(
+    ctx: &Context<'_>,
+    request: &ProgressRequest,
+) -> Result<(NodeView, Option<OperationId>), Failure> {
+    let set = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, id, rest: &[String]| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
+        let mut recorded = None;
         // Setting the same progress again records nothing, so that scripts may repeat it.
         if node.progress != request.progress {
             let path = load_node_path(&*tx, &node)?;
@@ -47,9 +65,17 @@ pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<Node
                 before: node.progress,
                 after: request.progress,
             }];
+            // Prose by hand is finished when its author says so; it goes with the plan as it is now.
+            if request.progress == Progress::Complete && has_prose(ctx, &*tx, &node)? {
+                push_prose_basis(&*tx, &node, &mut operation.facts)?;
+            }
             follow_progress(ctx, &*tx, &mut operation.facts)?;
-            record_with_decisions(ctx, planned, tx, operation)?;
+            recorded = Some(record_with_decisions(ctx, planned, tx, operation)?);
         }
-        Ok(load_node_view(&*tx, id)?)
-    })
+        Ok((load_node_view(&*tx, id)?, recorded))
+    };
+    match request.progress {
+        Progress::Complete => with_observed_files_of(ctx, &request.node, completion_scopes, set),
+        _ => with_observed_node_files(ctx, &request.node, None, set),
+    }
 }

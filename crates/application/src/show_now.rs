@@ -102,7 +102,7 @@ pub fn show_now(
     // Counted before the cut, so that a limited list still tells its size.
     let ready_total = ready.len();
     ready.truncate(MAX_LISTED);
-    let mut comments = load_comments(&*state, None)?;
+    let mut comments = load_comments(ctx, &*state, None)?;
     comments.retain(|said| said.open);
     comments.truncate(MAX_LISTED);
     let places = list_places(ctx, &*state)?;

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::generation::view::{GenerationView, list_generations};
+use crate::generation::view::{GenerationView, generations_in_tree};
 use crate::tick::spending::{SpendingView, spending_by_account};
+use crate::tree_cache::CachedTree;
 
 /// The ticks and scenes so far.
 #[derive(Clone, Debug, Serialize)]
@@ -44,14 +45,17 @@ pub struct SceneView {
     pub spent: Option<SpendingView>,
 }
 
-/// Returns the latest ticks, and all scenes.
+/// Returns the latest ticks, and all scenes, with the names of a cached tree that is up to date.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> {
-    // Before the snapshot is opened: this opens its own, and a store gives one at a time.
-    let written = list_generations(ctx)?;
+pub fn show_ticks(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    most: usize,
+) -> Result<TicksView, Failure> {
     let state = ctx.store.begin_read()?;
+    let written = generations_in_tree(ctx, &*state, &known.tree)?;
     let accounts = spending_by_account(&*state)?;
     let mut ticks: Vec<TickRecord> = record::read_records::<TickRecord>(&*state, "")?
         .into_iter()
@@ -63,6 +67,7 @@ pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> 
         current_tick,
         active_character,
         novel,
+        ..
     } = record::read_record::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
     let ticks = ticks.into_iter().take(most).map(|record| TickView {
         // The spending ledger names a tick this way and a scene by its id; calls for anything else

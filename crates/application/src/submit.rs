@@ -49,6 +49,7 @@ pub struct SubmitOutcome {
 /// # Errors
 /// When a named plan does not exist, or the state cannot be written.
 pub fn submit_texts(ctx: &Context<'_>, request: &SubmitRequest) -> Result<SubmitOutcome, Failure> {
+    // A preview reads, and takes no write lock.
     if request.dry_run {
         let state = ctx.store.begin_read()?;
         let shared = is_state_shared(ctx, &*state)?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, StoreId};
+use domain::node::Node;
 use domain::ports::Snapshot;
 use domain::tree::Tree;
 
@@ -26,6 +27,20 @@ pub struct CachedTree {
     pub(crate) tree: Tree,
     /// Every node, parents before their children.
     pub(crate) order: Arc<[NodeId]>,
+    /// The place of each node of `order`.
+    pub(crate) places: Arc<[TreePlace]>,
+}
+
+/// Where a node is in the tree: computed once for all pages, until the shape changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TreePlace {
+    /// Distance from its root.
+    pub(crate) depth: u32,
+    /// Number of nodes of its subtree, itself included: those that follow it in the order.
+    pub(crate) size: u32,
+    /// Position among its siblings, from 1 on.
+    pub(crate) position: u32,
+    pub(crate) siblings: u32,
 }
 
 impl CachedTree {
@@ -41,11 +56,13 @@ impl CachedTree {
     fn from_snapshot(state: &dyn Snapshot) -> Result<Self, Failure> {
         let tree = Tree::new(state.all_nodes()?);
         let order = tree_order(&tree);
+        let places = find_places(&tree, &order);
         Ok(Self {
             store: state.store_id()?,
             head: state.last_operation_id()?,
             tree,
             order,
+            places,
         })
     }
 
@@ -53,6 +70,21 @@ impl CachedTree {
     #[must_use]
     pub fn node_count(&self) -> usize {
         self.order.len()
+    }
+
+    /// Returns the node with an exact path: `act-1/chapter-02`.
+    #[must_use]
+    pub(crate) fn find_by_path(&self, path: &str) -> Option<&Node> {
+        let mut found: Option<&Node> = None;
+        for alias in path.split('/') {
+            let is_named = |node: &&Node| node.alias == alias;
+            found = match found {
+                None => self.tree.root_nodes().find(is_named),
+                Some(above) => self.tree.children(above.id).find(is_named),
+            };
+            found?;
+        }
+        found
     }
 
     /// Returns the last operation included.
@@ -131,6 +163,7 @@ impl CachedTree {
         // only when the shape changed.
         if moved {
             self.order = tree_order(&self.tree);
+            self.places = find_places(&self.tree, &self.order);
         }
         Ok(true)
     }
@@ -150,4 +183,66 @@ fn tree_order(tree: &Tree) -> Arc<[NodeId]> {
         .into_iter()
         .map(|node| node.id)
         .collect()
+}
+
+/// Returns the place of each node of an order.
+fn find_places(tree: &Tree, order: &[NodeId]) -> Arc<[TreePlace]> {
+    let mut places: Vec<TreePlace> = Vec::with_capacity(order.len());
+    // The ancestors of the present node: index, id, and number of children so far. The first entry
+    // counts the roots.
+    let mut open: Vec<(usize, Option<NodeId>, u32)> = vec![(usize::MAX, None, 0)];
+    for (index, id) in order.iter().enumerate() {
+        let parent = tree
+            .get(*id)
+            .and_then(|node| node.parent)
+            .filter(|parent| tree.get(*parent).is_some());
+        while open.len() > 1 && open.last().is_some_and(|(_, above, _)| *above != parent) {
+            close_place(&mut places, &mut open, index);
+        }
+        let depth = u32::try_from(open.len() - 1).unwrap_or(u32::MAX);
+        let position = match open.last_mut() {
+            Some((_, _, count)) => {
+                *count += 1;
+                *count
+            }
+            None => 1,
+        };
+        places.push(TreePlace {
+            depth,
+            size: 1,
+            position,
+            siblings: 0,
+        });
+        open.push((index, Some(*id), 0));
+    }
+    while open.len() > 1 {
+        close_place(&mut places, &mut open, order.len());
+    }
+    count_siblings(&mut places);
+    places.into()
+}
+
+/// Ends the subtree of the last open node before the node at `end`.
+fn close_place(places: &mut [TreePlace], open: &mut Vec<(usize, Option<NodeId>, u32)>, end: usize) {
+    if let Some((index, ..)) = open.pop()
+        && let Some(place) = places.get_mut(index)
+    {
+        place.size = u32::try_from(end - index).unwrap_or(u32::MAX);
+    }
+}
+
+/// Sets the number of siblings, which is the position of the last of them.
+fn count_siblings(places: &mut [TreePlace]) {
+    // From the end, the first node of a depth is the last sibling; a node above ends the siblings
+    // below it.
+    let mut last: Vec<Option<u32>> = Vec::new();
+    for place in places.iter_mut().rev() {
+        let depth = place.depth as usize;
+        last.resize(depth + 1, None);
+        let slot = last.get_mut(depth);
+        place.siblings = match slot {
+            Some(known) => *known.get_or_insert(place.position),
+            None => place.position,
+        };
+    }
 }

@@ -3,17 +3,23 @@
 //! The sums are in `domain::work::uncommitted`; this asks git and the notes for them. Counting
 //! needs a `git` process (15 ms), so the `loc` gate uses the remembered count where it can.
 
+use domain::gates::{has_work_gates, max_uncommitted_lines};
 use domain::host_event::ToolCall;
+use domain::ids::NodeId;
+use domain::policy::GateMode;
 use domain::ports::{ChangedLines, GitHead, Snapshot, Transaction};
+use domain::record;
 use domain::session_state::WorkState;
 use domain::work::uncommitted::{
     AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines, is_excluded, is_exempt,
     replace_file_counts, with_other_halves,
 };
+use domain::work::work_level::Assessment;
 
 use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_position::{Ticket, find_session_ticket, head_commit};
 
 /// Counts this session's uncommitted lines, or returns why they cannot be counted.
 pub(crate) fn count_uncommitted(
@@ -64,6 +70,19 @@ pub(crate) fn count_session_lines(
     })
 }
 
+/// Returns the maximum number of uncommitted lines for work on a ticket, by its level.
+pub(crate) fn load_line_limit(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: Option<&Ticket>,
+) -> Result<u64, Failure> {
+    let level = match ticket {
+        Some(ticket) => Some(ticket.load_assessment(state)?.level),
+        None => None,
+    };
+    Ok(max_uncommitted_lines(level, ctx.policy))
+}
+
 /// Returns the uncommitted line count: the noted one while HEAD is unchanged and it is below the
 /// limit, else a fresh one.
 pub(crate) fn load_uncommitted(
@@ -71,6 +90,7 @@ pub(crate) fn load_uncommitted(
     state: &dyn Snapshot,
     work: &mut WorkState,
     head: Option<&str>,
+    limit: u64,
 ) -> Option<Uncommitted> {
     if let Some(noted) = work
         .uncommitted
@@ -81,7 +101,7 @@ pub(crate) fn load_uncommitted(
         // A noted count above the limit is verified, because a block on outdated numbers cannot be
         // resolved by the agent. One below it may be stale as well, but is corrected after the
         // edit.
-        if found.lines <= ctx.policy.gates.loc_limit {
+        if found.lines <= limit {
             return Some(found);
         }
     }
@@ -94,23 +114,29 @@ pub(crate) fn load_uncommitted(
     found
 }
 
-/// Updates the remembered count after a call: files the call named are counted again; after a call
-/// that may have changed anything, or a commit, the next edit counts everything.
+/// Updates the remembered count after a call, and returns it: files the call named are counted again.
+///
+/// After a call that may have changed anything all of them are counted, in a large repository by the
+/// next prompt. That count is not remembered: what the call started may go on writing, so the next
+/// edit counts again.
 pub(crate) fn recount_after_call(
     ctx: &Context<'_>,
     work: &mut WorkState,
     head: Option<String>,
     call: &ToolCall,
     files: &[String],
-) {
+) -> Option<Vec<ChangedLines>> {
     let moved = work.head != head;
     // Unknown is better than a wrong number during a merge or rebase: the next edit counts again.
     let is_countable = ctx.git.operation_in_progress().is_none() && head.is_some();
     work.head = head;
-    work.uncommitted = work
-        .uncommitted
-        .take()
-        .filter(|_| is_countable && !moved && !call.may_change_anything());
+    if call.may_change_anything() {
+        work.uncommitted = None;
+        work.uncounted = is_countable && ctx.git.is_large();
+        let is_counted = is_countable && !work.uncounted;
+        return is_counted.then(|| list_changed_files(ctx).ok()).flatten();
+    }
+    work.uncommitted = work.uncommitted.take().filter(|_| is_countable && !moved);
     if let Some(known) = &mut work.uncommitted
         && !files.is_empty()
     {
@@ -119,6 +145,50 @@ pub(crate) fn recount_after_call(
             replace_file_counts(known, &paths, counted);
         }
     }
+    work.uncommitted.clone()
+}
+
+/// Counts the lines that commands left uncounted, and returns the message about the limit.
+pub(crate) fn count_overdue_lines(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    work: &mut WorkState,
+) -> Result<Option<String>, Failure> {
+    // After a commit outside of a call it is not known whose lines are left; the next call knows.
+    if !work.uncounted || !has_work_gates(ctx.profiles) || head_commit(ctx) != work.head {
+        return Ok(None);
+    }
+    work.uncounted = false;
+    let Ok(changed) = list_changed_files(ctx) else {
+        return Ok(None);
+    };
+    let ticket = find_session_ticket(ctx, state)?;
+    tell_of_limit(ctx, state, work, ticket.map(|node| node.id), &changed)
+}
+
+/// Returns the message that the session's uncommitted lines are above the limit: once, until they
+/// are below it again. The gate itself says it before every edit.
+pub(crate) fn tell_of_limit(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    work: &mut WorkState,
+    ticket: Option<NodeId>,
+    changed: &[ChangedLines],
+) -> Result<Option<String>, Failure> {
+    let level = match ticket {
+        Some(ticket) => record::read_record::<Assessment>(state, &ticket.0.to_string())?,
+        None => None,
+    };
+    let limit = max_uncommitted_lines(level.map(|found| found.level), ctx.policy);
+    let lines = count_session_lines(ctx, &load_authors(ctx, state), changed).lines;
+    let is_above = lines > limit;
+    let was_told = std::mem::replace(&mut work.told_of_limit, is_above);
+    let is_news = is_above && !was_told && ctx.policy.gates.loc != GateMode::Off;
+    Ok(is_news.then(|| {
+        format!(
+            "Throughline: {lines} uncommitted changed lines, the limit is {limit}: commit before the next edit."
+        )
+    }))
 }
 
 /// Whether the lines of a file count: not those of plans, tickets, our own files, or generated

@@ -43,6 +43,9 @@ pub enum UndoTarget {
     Operation(OperationId),
     /// Everything after this one.
     BackTo(OperationId),
+    /// Everything after the first one, if nothing was recorded since a preview that said that the
+    /// undo would be the second one.
+    BackToAsShown(OperationId, OperationId),
 }
 
 /// Outcome of [`undo`].
@@ -109,6 +112,7 @@ fn run_undo(
         }
         let mut files = Vec::new();
         for change in &decided.files {
+            // On a shared state the file may hold a text of this copy that nobody else has.
             refuse_overwriting(ctx, &*tx, change.node)?;
             // On the planned files: several undone operations may concern one file, and each step
             // has to see the result of the one before.
@@ -131,6 +135,7 @@ fn run_undo(
         }
         kept_files.sort();
         kept_files.dedup();
+        // After all files are judged, and before the undo is recorded.
         refuse_partial_move(&operations, &kept_files)?;
         follow_reopened(ctx, &*tx, &mut facts)?;
         // The inverted facts restore the statuses of that time; the cascade corrects them where a
@@ -150,16 +155,23 @@ fn run_undo(
             operation: by,
         };
         if is_preview {
+            let changed = collect_transitions(&*tx, &facts, None)?;
+            let entities = changed.reinstated.into_iter().chain(changed.stale);
+            outcome.changed_entities = entities.collect();
             return Ok(outcome);
         }
         let mut operation = ctx.new_operation(Verb::Undo, summary);
         operation.at = now;
         operation.facts = facts;
         let facts = operation.facts.clone();
+        // Decisions of the undone operations are withdrawn by new ones, so that no merge brings
+        // them back.
         outcome.operation = record_with_decisions(ctx, planned, tx, operation)?;
         if may_rename_nodes(&facts) {
             carry_renamed_claims(ctx, &*tx)?;
         }
+        // After the operation is recorded: if that fails, the other worktrees still see the claims
+        // as they were.
         follow_undone_claims(ctx, &*tx, &facts)?;
         let changed = collect_transitions(&*tx, &facts, None)?;
         let entities = changed.reinstated.into_iter().chain(changed.stale);
@@ -274,7 +286,12 @@ fn select_operations(
                 None => Ok(vec![operation]),
             }
         }
-        UndoTarget::BackTo(id) => {
+        UndoTarget::BackToAsShown(_, shown) if state.last_operation_id()?.next_id() != shown => {
+            Err(Failure::conflict(
+                "something was recorded since this was shown, and nothing was undone",
+            ))
+        }
+        UndoTarget::BackTo(id) | UndoTarget::BackToAsShown(id, _) => {
             if id != OperationId(0) && state.load_operation(id)?.is_none() {
                 return Err(UndoRefused::NoSuchOperation(id).into());
             }

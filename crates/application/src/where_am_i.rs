@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use domain::ids::NodeId;
-use domain::node::Node;
+use domain::node::{Node, Progress};
 use domain::ports::Snapshot;
 use domain::work::focus::RootFocus;
 use domain::work::tdd::{Cycle, parse_commit_step};
@@ -27,7 +27,7 @@ use crate::session_position::{
     load_ticket,
 };
 use crate::session_state::load_session_state;
-use crate::uncommitted::count_uncommitted;
+use crate::uncommitted::{count_uncommitted, load_line_limit};
 
 /// Position of a session, with the field names known to the hosts' scripts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -206,6 +206,8 @@ pub(crate) fn build_where_view(
     let stack = build_stack_items(ctx, state, &place.stack, place.ticket.as_ref())?;
     let mut roots = BTreeMap::new();
     for (root, known) in &place.focus.roots {
+        // A removed or absent root stays in the focus, so that it is found as it was left when it
+        // returns.
         let Some(node) = state.load_node(*root)? else {
             continue;
         };
@@ -229,7 +231,8 @@ pub(crate) fn build_where_view(
         .focus
         .active_root
         .and_then(|root| place.stack.iter().find(|node| node.id == root));
-    let line = render_status_line(ctx, &place, uncommitted.as_ref());
+    let limit = load_line_limit(ctx, state, place.ticket.as_ref())?;
+    let line = render_status_line(&place, uncommitted.as_ref(), limit);
     let gate = find_open_gate(ctx, state, &place)?;
     Ok(WhereView {
         session: ctx.session.clone(),
@@ -428,9 +431,9 @@ fn build_history(
 
 /// Renders the position in one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
 pub(crate) fn render_status_line(
-    ctx: &Context<'_>,
     place: &SessionPosition,
     uncommitted: Option<&Uncommitted>,
+    limit: u64,
 ) -> String {
     let mut names: Vec<String> = place.stack.iter().map(|node| node.alias.clone()).collect();
     if names.is_empty() {
@@ -438,6 +441,16 @@ pub(crate) fn render_status_line(
             Some(absent) => format!("{} (not on this branch)", absent.name),
             None => "no focus".to_owned(),
         });
+    }
+    if let Some(ticket) = &place.ticket
+        && ticket.current.is_some()
+        && ticket
+            .scenarios
+            .iter()
+            .any(|one| Some(&one.alias) == names.last() && one.progress == Progress::Complete)
+    {
+        // Commits completed the scenario that was entered: the work goes on with the current one.
+        names.pop();
     }
     let mut text = names.join(" › ");
     if let Some(ticket) = &place.ticket {
@@ -463,10 +476,7 @@ pub(crate) fn render_status_line(
         }
     }
     if let Some(found) = uncommitted {
-        text.push_str(&format!(
-            " · {}/{} loc",
-            found.lines, ctx.policy.gates.loc_limit
-        ));
+        text.push_str(&format!(" · {}/{} loc", found.lines, limit));
     }
     text
 }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::next_work::list_first_ready;
 use crate::plan_summary::PlanSummary;
 use crate::session_position::{SessionPosition, Ticket, load_position};
-use crate::uncommitted::count_uncommitted;
+use crate::uncommitted::{count_uncommitted, load_line_limit};
 use crate::where_am_i::render_status_line;
 
 /// Returns the work's part of a briefing; `None` in a project without tickets.
@@ -29,18 +29,21 @@ pub(crate) fn gather_work_briefing(
     }
     let place = load_position(ctx, state)?;
     let (uncommitted, _) = count_uncommitted(ctx, state);
+    // A ticket that is on another branch is a position too: the session has to be told how to get
+    // back to it.
     if place.stack.is_empty() && place.absent.is_none() {
         return nowhere(ctx, state, summary, uncommitted).map(Some);
     }
     let ticket = place.ticket.as_ref();
+    let limit = load_line_limit(ctx, state, ticket)?;
     Ok(Some(WorkBriefing {
-        position: Some(render_status_line(ctx, &place, uncommitted.as_ref())),
+        position: Some(render_status_line(&place, uncommitted.as_ref(), limit)),
         title: ticket.and_then(|ticket| ticket.node.description.title.clone()),
         phase: ticket.map(|ticket| ticket.phase().unwrap_or("none yet").to_owned()),
         expected_next: expected_next(ctx, &place),
         open_gate: uncommitted
             .as_ref()
-            .filter(|found| found.lines > ctx.policy.gates.loc_limit)
+            .filter(|found| found.lines > limit)
             .map(|found| {
                 let why = format!("{} changed lines are not committed", found.lines);
                 (why, "a commit".to_owned())
@@ -65,7 +68,7 @@ fn nowhere(
     let ready = list_first_ready(ctx, state, summary)?;
     let open = |level: &&str| {
         let count = summary.count_of_level(level)?;
-        Some(count.by_status.total() - count.completed)
+        Some(count.by_status.total().saturating_sub(count.completed))
     };
     Ok(WorkBriefing {
         ready: ready

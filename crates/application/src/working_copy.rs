@@ -127,6 +127,8 @@ pub(crate) fn overlay_copy<'s>(
     mut seen: ScanResult,
 ) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let kinds = classify_sightings(&*snapshot, &seen)?;
+    // Set before the dashboard leaves: it shows the shared state, but says how the copy it runs on
+    // differs.
     ctx.set_copy_differences(describe_sightings(&*snapshot, &seen, &kinds)?);
     if shows_shared_state(ctx) {
         return Ok(snapshot);
@@ -362,6 +364,7 @@ pub(crate) fn keep_sightings(
     seen.texts
         .retain(|text| versions.contains(&VersionHash::of_bytes(text.as_bytes())));
     seen.moves.retain(|(node, _)| changed.contains(node));
+    seen.renames.retain(|(node, _)| changed.contains(node));
     for (_, after) in &mut seen.moves {
         *after = after.map(|id| ids.get(&id).copied().unwrap_or(id));
     }
@@ -391,11 +394,15 @@ pub(crate) fn record_submission(
     mut seen: ScanResult,
     keep: impl Fn(usize) -> bool,
 ) -> Result<Option<OperationId>, Failure> {
+    // The scan numbered new nodes from `FIRST_NEW_NODE` on; in the store they get the next ids of
+    // the store, allocated in this transaction.
     let numbers = sequential_ids(tx)?;
     keep_sightings(&mut seen, keep, numbers);
     let operation = record_sightings(ctx, tx, &seen, Verb::Submit)?;
     let mut stamps = Vec::with_capacity(seen.stamps.len());
     for (id, stamp, version) in seen.stamps {
+        // The operation may have left a sighting out, and a stamp without its node would be left
+        // behind.
         if tx.load_node(id)?.is_some() {
             stamps.push((id, stamp, version));
         }
@@ -474,6 +481,8 @@ pub(crate) fn submit_new_node(
     };
     let mut about = Vec::with_capacity(seen.sightings.len());
     for sighting in &seen.sightings {
+        // New nodes alone: a recorded one above it may differ as well, and its text is not
+        // submitted without being named.
         about.push(
             matches!(sighting.place, OwningNode::New(_)) && is_about(&*tx, sighting, &[wanted])?,
         );
@@ -498,6 +507,8 @@ pub(crate) fn find_new_node(
     }
     match reference.pick_matching_path(&paths, Vec::new) {
         Ok(index) => Ok(Some(ids[index])),
+        // Not an error here: the caller reports the name against the recorded nodes, which have the
+        // better suggestions.
         Err(domain::node_reference::Unresolved::NotFound { .. }) => Ok(None),
         Err(unresolved) => Err(unresolved.into()),
     }
@@ -580,6 +591,7 @@ pub(crate) fn refuse_overwriting(
     let is_own = seen.sightings.iter().zip(kinds).any(|(sighting, kind)| {
         sighting.place == OwningNode::Known(id) && kind == Some(DifferenceKind::Changed)
     });
+    // An outdated text may be overwritten: the team has it as a version.
     let Some(node) = state.load_node(id)?.filter(|_| is_own) else {
         return Ok(());
     };

@@ -6,19 +6,22 @@
 use domain::expected_version::ExpectedVersions;
 use domain::gates::render_objections;
 use domain::host_event::FileEffect;
-use domain::ids::OperationId;
+use domain::ids::{NodeId, OperationId};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::plan_document::split_document_path;
 use domain::ports::{FileReadResult, Transaction};
 use domain::profile::{Level, locate_plan};
+use domain::secrets::fill_in_edited;
 use domain::section::replace_section;
 use domain::tree::Tree;
+use domain::work::scenarios::put_scenario;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::PlannedFiles;
 use crate::handle_host_event::{PlannedWrite, evaluate_write, find_recorded, use_up_overrides};
 use crate::observe::{record_planned, with_observed_files};
 use crate::plan_node::{PlanRequest, locate_target};
@@ -62,12 +65,21 @@ pub struct WriteOutcome {
 /// When a gate blocks it, the expected version is missing or not the present one, the place is not
 /// that of a plan, or a file cannot be written.
 pub fn write_plan(ctx: &Context<'_>, request: &WriteRequest) -> Result<WriteOutcome, Failure> {
+    // No idempotency key: the expected version makes a repetition a conflict instead of a second
+    // write.
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
-        let file = find_file(ctx, tx, request)?;
+        let file = match find_target(ctx, tx, request)? {
+            WriteTarget::Plan { file } => file,
+            WriteTarget::Item(item) => return write_item(ctx, tx, planned, request, &item),
+        };
         let place = locate_plan(ctx.profiles, &file)
             .ok_or_else(|| Failure::refused(format!("`{file}` is not the file of a plan")))?;
         let before = find_recorded(&*tx, &place)?.node;
+        // From the file and not from the store, whose text may be masked: no mask may be written
+        // into a plan with the replaced section.
         let old = read_text(ctx, &file)?;
+        // Before the gates: a caller that read another text should read again, whatever the gates
+        // say.
         check_expected(before.as_ref(), old.as_deref(), request)?;
         let text = match &request.section {
             Some(heading) => {
@@ -75,31 +87,23 @@ pub fn write_plan(ctx: &Context<'_>, request: &WriteRequest) -> Result<WriteOutc
             }
             None => request.text.clone(),
         };
+        let text = fill_in_masks(&request.node, text, old.as_deref())?;
         let effect = FileEffect::Write {
             text: Some(text.clone()),
         };
-        let verdict = evaluate_write(
-            ctx,
-            &*tx,
-            &PlannedWrite {
-                file: &file,
-                place: &place,
-                effect: &effect,
-            },
-        )?;
-        if !verdict.blocks.is_empty() {
-            let steps = verdict.blocks.iter();
-            let steps = steps.flat_map(|fired| fired.objection.next_steps.clone());
-            let failure = Failure::refused(render_objections(&verdict.blocks));
-            return Err(steps.fold(failure, Failure::with_step));
-        }
-        use_up_overrides(ctx, tx, &verdict.overridden)?;
+        let write = PlannedWrite {
+            file: &file,
+            place: &place,
+            effect: &effect,
+        };
+        let gate_warnings = pass_gates(ctx, tx, &write)?;
         planned.put_file(&file, Some(&text))?;
         let name = place.aliases.join("/");
         let summary = match &request.section {
             Some(heading) => format!("write {name}, section {heading}"),
             None => format!("write {name}"),
         };
+        // The same text records nothing, as an unchanged file would.
         let operation = match old.as_deref() == Some(text.as_str()) {
             true => None,
             false => record_planned(ctx, tx, planned, Verb::Observe, summary, Vec::new())?,
@@ -108,16 +112,108 @@ pub fn write_plan(ctx: &Context<'_>, request: &WriteRequest) -> Result<WriteOutc
             Failure::invalid(format!("the text of `{file}` is not that of a plan"))
                 .with_step(format!("tl plan {} {}", place.level.name, name))
         })?;
-        let warnings = verdict.warnings.iter();
         Ok(WriteOutcome {
             success: true,
             created: before.is_none_or(|node| node.content.version_hash().is_none()),
             next_steps: next_steps(ctx, &node, &name),
             node: load_node_view(&*tx, node.id)?,
             operation,
-            gate_warnings: warnings.map(|fired| fired.objection.why.clone()).collect(),
+            gate_warnings,
         })
     })
+}
+
+/// Refuses a write that a gate blocks; returns what the others object to.
+fn pass_gates(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    write: &PlannedWrite<'_>,
+) -> Result<Vec<String>, Failure> {
+    let verdict = evaluate_write(ctx, &*tx, write)?;
+    if !verdict.blocks.is_empty() {
+        let steps = verdict.blocks.iter();
+        let steps = steps.flat_map(|fired| fired.objection.next_steps.clone());
+        let failure = Failure::refused(render_objections(&verdict.blocks));
+        return Err(steps.fold(failure, Failure::with_step));
+    }
+    use_up_overrides(ctx, tx, &verdict.overridden)?;
+    let warnings = verdict.warnings.iter();
+    Ok(warnings.map(|fired| fired.objection.why.clone()).collect())
+}
+
+/// Writes a node that is an item of the file beside its parent's, such as a scenario. The gates judge
+/// it as a change of the parent.
+fn write_item(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    request: &WriteRequest,
+    item: &ItemTarget,
+) -> Result<WriteOutcome, Failure> {
+    if request.section.is_some() {
+        return Err(Failure::invalid(format!(
+            "`{}` has no sections: write it whole",
+            item.path
+        )));
+    }
+    let place = locate_plan(ctx.profiles, &item.parent_file).ok_or_else(|| {
+        Failure::refused(format!("`{}` is not the file of a plan", item.parent_file))
+    })?;
+    let old = read_text(ctx, &item.file)?.unwrap_or_default();
+    check_expected(item.existing.as_ref(), None, request)?;
+    let text = put_scenario(&old, &item.alias, &request.text)
+        .map_err(|named| refuse_scenario_text(item, &named))?;
+    let effect = FileEffect::Write { text: None };
+    let write = PlannedWrite {
+        file: &item.parent_file,
+        place: &place,
+        effect: &effect,
+    };
+    let gate_warnings = pass_gates(ctx, tx, &write)?;
+    planned.put_file(&item.file, Some(&text))?;
+    let operation = match old == text {
+        true => None,
+        false => {
+            let summary = format!("write {}", item.path);
+            record_planned(ctx, tx, planned, Verb::Observe, summary, Vec::new())?
+        }
+    };
+    let written = tx
+        .load_children(item.parent)?
+        .into_iter()
+        .find(|node| node.alias == item.alias)
+        .ok_or_else(|| Failure::internal(format!("`{}` was not recorded", item.path)))?;
+    let is_new = |node: &Node| node.content.version_hash().is_none();
+    Ok(WriteOutcome {
+        success: true,
+        created: item.existing.as_ref().is_none_or(is_new),
+        next_steps: Vec::new(),
+        node: load_node_view(&*tx, written.id)?,
+        operation,
+        gate_warnings,
+    })
+}
+
+/// Says what the text of a scenario has to be.
+fn refuse_scenario_text(item: &ItemTarget, named: &[String]) -> Failure {
+    let above = item.path.rsplit_once('/').map_or("", |(above, _)| above);
+    match named {
+        [] => Failure::invalid(format!(
+            "the text of `{}` has to begin with `Scenario: TITLE`",
+            item.path
+        )),
+        [other] => Failure::invalid(format!(
+            "the title of the text makes it `{above}/{other}`, not `{}`",
+            item.path
+        ))
+        .with_step(format!(
+            "write it as `{above}/{other}`, or change its title"
+        )),
+        several => Failure::invalid(format!(
+            "the text has {} scenarios: write one at a time",
+            several.len()
+        )),
+    }
 }
 
 fn next_steps(ctx: &Context<'_>, node: &Node, path: &str) -> Vec<String> {
@@ -128,6 +224,19 @@ fn next_steps(ctx: &Context<'_>, node: &Node, path: &str) -> Vec<String> {
         true => vec![format!("tl approve {path}")],
         false => Vec::new(),
     }
+}
+
+/// Puts secrets back in place of the masks the caller has read: a mask is never written into a file.
+fn fill_in_masks(node: &str, text: String, old: Option<&str>) -> Result<String, Failure> {
+    let Some(old) = old else {
+        return Ok(text);
+    };
+    fill_in_edited(&text, old).ok_or_else(|| {
+        let what = format!(
+            "the text of `{node}` has a mask, and it is not certain which secret of the file it stands for"
+        );
+        Failure::refused(what).with_step("edit the file itself, where the secrets are")
+    })
 }
 
 /// Refuses to replace a text the caller has not read.
@@ -155,6 +264,8 @@ fn check_expected(
             );
             Err(Failure::conflict(what).with_step("write it without an expected version"))
         }
+        // The scan found no plan with a text, but the file has one: written since, or unreadable
+        // until now.
         (None, None) if old.is_some() => Err(Failure::conflict(format!(
             "the file of `{}` was just written by another session",
             request.node
@@ -174,12 +285,30 @@ fn read_text(ctx: &Context<'_>, file: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Returns the file of the plan, whether it exists or not.
-fn find_file(
+/// Where a text belongs.
+enum WriteTarget {
+    /// A file of its own.
+    Plan { file: String },
+    /// A part of the file beside its parent's.
+    Item(Box<ItemTarget>),
+}
+
+/// A node that is an item of a file.
+struct ItemTarget {
+    alias: String,
+    path: String,
+    file: String,
+    parent: NodeId,
+    parent_file: String,
+    existing: Option<Node>,
+}
+
+/// Returns where the text belongs, whether there is one already or not.
+fn find_target(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     request: &WriteRequest,
-) -> Result<String, Failure> {
+) -> Result<WriteTarget, Failure> {
     let tree = Tree::new(tx.all_nodes()?);
     // A known node has its level, whatever its name looks like.
     let known = tree
@@ -198,6 +327,18 @@ fn find_file(
             under: None,
         },
     )?;
+    if let (Some(file), Some(parent)) = (target.items_file, &target.parent)
+        && let Some(parent_file) = parent.path.clone()
+    {
+        return Ok(WriteTarget::Item(Box::new(ItemTarget {
+            alias: target.alias,
+            path: target.path,
+            file,
+            parent: parent.id,
+            parent_file,
+            existing: target.existing.cloned(),
+        })));
+    }
     let file = target
         .file
         .ok_or_else(|| Failure::refused(format!("`{}` has no file of its own", target.path)))?;
@@ -207,7 +348,7 @@ fn find_file(
             target.path
         ))
         .with_step(format!("tl doc show --doc {document}"))),
-        None => Ok(file),
+        None => Ok(WriteTarget::Plan { file }),
     }
 }
 
@@ -229,7 +370,7 @@ pub fn find_level(
     }
     let levels = || {
         let levels = ctx.profiles.iter().flat_map(|profile| &profile.levels);
-        levels.filter(|level| level.file.is_some())
+        levels.filter(|level| level.file.is_some() || level.items.is_some())
     };
     let alias = node.rsplit('/').next().unwrap_or(node);
     let fits = |level: &&Level| {
@@ -238,7 +379,14 @@ pub fn find_level(
             .parse_exact_alias(alias, &level.numbers)
             .is_some()
     };
-    if let Some(level) = levels().find(fits) {
+    // The name of an item can be any word, so it is one only below something. The id of a part
+    // continues that of its whole: `001/001a` is a ticket, `001/three` is not.
+    let above = node.rsplit('/').nth(1);
+    let continues =
+        |level: &Level| !level.is_flat() || above.is_none_or(|above| alias.starts_with(above));
+    let item = |level: &&Level| level.items.is_some() && above.is_some();
+    let of_file = |level: &&Level| level.file.is_some() && fits(level) && continues(level);
+    if let Some(level) = levels().find(of_file).or_else(|| levels().find(item)) {
         return Ok((level.name.clone(), node.to_owned()));
     }
     let names: Vec<&str> = levels().map(|level| level.name.as_str()).collect();

@@ -64,7 +64,7 @@ impl NewDecision {
             trusted: true,
             vanished: false,
             signature_problem: None,
-            carried: false,
+            original: None,
         }
     }
 }
@@ -119,7 +119,8 @@ fn attach_decisions(
 ) -> Result<(), Failure> {
     let mut made = Vec::new();
     let mut facts = Vec::new();
-    let carried = carry_decisions(ctx, tx, operation)?;
+    // First, because the loop makes no decision about nodes whose verdict is only carried.
+    let carried = carry_decisions(tx, operation)?;
     for (id, mut change) in collect_changes(tx, operation)? {
         // The same decision about a text with other references: it is carried, not made again.
         if carried.rebound.contains(&id) {
@@ -152,6 +153,8 @@ fn attach_decisions(
         });
         for decision in verdict.into_iter().chain(progress) {
             let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
+            // The verdict below is aligned with the decisions as they will be, the new ones
+            // included.
             known.push(new.to_known());
             made.push(new);
         }
@@ -185,6 +188,7 @@ pub(super) fn plan_decision_files(
     if made.is_empty() {
         return Ok(());
     }
+    // Before the first file exists: a file that vanishes later is compared with this commit.
     folder.remember_head(&state_mark(ctx, state)?);
     let ids: Vec<DecisionId> = made.iter().map(|new| new.id.clone()).collect();
     folder.mark_made_here(&ids)?;
@@ -201,12 +205,17 @@ fn collect_changes(
 ) -> Result<BTreeMap<NodeId, NodeChange>, Failure> {
     // Progress that follows from files or commits is derived again by every clone; only what
     // someone set is a decision.
-    let decides_progress = matches!(operation.verb, Verb::Progress | Verb::Undo);
+    let decides_progress = |after: Progress| match operation.verb {
+        Verb::Progress | Verb::Undo => true,
+        // Entering a node makes it active for this session; only leaving it as done is for others.
+        Verb::Focus => after == Progress::Complete,
+        _ => false,
+    };
     let mut changes = BTreeMap::new();
     for fact in &operation.facts {
         let node = match fact {
             Fact::ApprovalChanged { node, .. } | Fact::CondemnationChanged { node, .. } => *node,
-            Fact::ProgressChanged { node, .. } if decides_progress => *node,
+            Fact::ProgressChanged { node, after, .. } if decides_progress(*after) => *node,
             _ => continue,
         };
         let change = match changes.entry(node) {
@@ -309,12 +318,15 @@ fn decide_comments(
                     node: load_decision_key(tx, &node)?,
                     what: Verdict::Commented {
                         text: comment.text.clone(),
+                        place: comment.place.clone(),
                     },
                     by: comment.by.clone(),
                     at: comment.at,
                     supersedes: Vec::new(),
                     signature: None,
                 });
+                // Before the fact is recorded: the decision is a part of the comment's key, so that
+                // several comments received by one operation have different ones.
                 comment.decision = Some(new.id.clone());
                 record.key = comment.record_key();
                 *after = serde_json::to_value(&comment).ok();
@@ -358,6 +370,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
     let Some(folder) = ctx.decisions else {
         return Ok(());
     };
+    // Before the transaction, which adds files of its own to the folder.
     let found = folder.list_all()?;
     let written = with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let mut made = Vec::new();
@@ -372,6 +385,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
                     node: load_decision_key(&*tx, &node)?,
                     what: Verdict::Commented {
                         text: comment.text.clone(),
+                        place: comment.place.clone(),
                     },
                     by: comment.by.clone(),
                     at: comment.at,
@@ -390,6 +404,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
         if !made.is_empty() {
             planned.record_operation(tx, operation)?;
         }
+        // Also when there was nothing to write: otherwise every command would read all nodes again.
         note_decision_files(ctx, tx)?;
         Ok(made.len())
     })?;
@@ -469,6 +484,7 @@ fn decide_existing(tx: &dyn Snapshot, node: &Node) -> Result<Vec<NewDecision>, F
             what: Verdict::Progress {
                 progress: node.progress,
             },
+            // The state before did not record who set a progress.
             by: domain::ids::Principal::System,
             at: node.updated_at,
             supersedes: Vec::new(),

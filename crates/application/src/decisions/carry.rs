@@ -15,14 +15,13 @@ use domain::tree::Tree;
 
 use super::attach::NewDecision;
 use super::load_decisions;
-use super::receive::read_decision;
 use crate::claim_node::may_rename_nodes;
-use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::load_plan_tree;
 
-/// Maximum number of decisions in one file; a file with more would be too large to be read again.
-const MAX_CARRIED_PER_FILE: usize = 500;
+/// Maximum number of decisions in one file. Two thirds of a file are checksum: one with 297 decisions
+/// had 399 kB, and was too large to be read by another clone (`MAX_DECISION_FILE_BYTES`).
+const MAX_CARRIED_PER_FILE: usize = 100;
 
 /// The decisions that an operation carries.
 #[derive(Default)]
@@ -35,7 +34,6 @@ pub(super) struct Carried {
 
 /// Returns the decisions that follow their nodes to other paths or rewritten texts.
 pub(super) fn carry_decisions(
-    ctx: &Context<'_>,
     tx: &dyn Transaction,
     operation: &NewOperation,
 ) -> Result<Carried, Failure> {
@@ -43,6 +41,7 @@ pub(super) fn carry_decisions(
         rebound: find_rebound(&operation.facts),
         ..Carried::default()
     };
+    // Nearly every operation ends here: the tree is loaded only for those that can change a path.
     if carried.rebound.is_empty() && !may_rename_nodes(&operation.facts) {
         return Ok(carried);
     }
@@ -66,25 +65,23 @@ pub(super) fn carry_decisions(
                 rebind_decision(&mut current, node, &operation.facts);
             }
             // The file says what was decided where; the move is told against that.
-            let original = match known.carried {
-                true => read_decision(ctx, &id).unwrap_or_else(|| known.decision.clone()),
-                false => known.decision.clone(),
-            };
+            let original = known.as_in_file().clone();
             let to = CarriedTo::from_decisions(&original, &current);
             // Back where it was decided: an earlier move must not count any more.
-            let is_back = to.is_none() && known.carried;
+            let is_back = to.is_none() && known.original.is_some();
             if let Some(to) = to.or_else(|| is_back.then(|| back_to(&original))) {
                 moved.insert(id.clone(), to);
             }
             let after = KnownDecision {
                 decision: current,
-                carried: true,
+                original: Some(Box::new(original)),
                 ..known.clone()
             };
             carried.facts.extend(rekey_facts(&id, &known, &after));
         }
     }
     let entries: Vec<_> = moved.into_iter().collect();
+    // About the project: one change of shape moves the decisions of many nodes.
     for chunk in entries.chunks(MAX_CARRIED_PER_FILE) {
         let decision = Decision {
             node: PROJECT_KEY.to_owned(),
@@ -163,6 +160,8 @@ fn rebind_decision(decision: &mut Decision, node: &Node, facts: &[Fact]) {
                 before: Some(before),
                 after: Some(after),
             } if *id == node.id && decision.as_approval().as_ref() == Some(before) => {
+                // Only the verdict is taken: node, author, time and signature stay those of the
+                // decision.
                 let bound = Decision::from_approval(String::new(), after, Vec::new());
                 decision.what = bound.what;
             }
@@ -218,11 +217,11 @@ fn key_of(tree: &Tree, node: &Node) -> String {
 /// Returns the decisions whose place differs from what the moves in force say, as known and as they
 /// should be. `changed` are decisions that came or went.
 pub(super) fn find_carried_changes(
-    ctx: &Context<'_>,
     known: &HashMap<DecisionId, KnownDecision>,
     changed: &mut Vec<(Option<KnownDecision>, KnownDecision)>,
 ) {
     let is_move = |one: &KnownDecision| matches!(one.decision.what, Verdict::Carried { .. });
+    // Without any move the copies below would be made for nothing, at every change of the folder.
     let has_moves = known.values().any(is_move) || changed.iter().any(|(_, one)| is_move(one));
     if !has_moves {
         return;
@@ -236,25 +235,22 @@ pub(super) fn find_carried_changes(
             current.insert(id.clone(), one.clone());
         }
     }
+    // From all moves in force and not from those that just came: a merge may bring a move before or
+    // after the decisions it carries, and both orders have to give one result (law 8).
     let moves = domain::decision::carried_decisions(current.values());
     for (id, one) in &current {
         let to = moves.get(id);
-        if to.is_none() && !one.carried {
+        if to.is_none() && one.original.is_none() {
             continue;
         }
-        let original = match one.carried {
-            true => read_decision(ctx, id),
-            false => Some(one.decision.clone()),
-        };
-        // Gone with its branch: it is placed again when its file returns.
-        let Some(original) = original else { continue };
+        let original = one.as_in_file().clone();
         let decision = match to {
             Some(to) => to.apply_to(&original),
-            None => original,
+            None => original.clone(),
         };
         let after = KnownDecision {
             decision,
-            carried: to.is_some(),
+            original: to.map(|_| Box::new(original)),
             ..one.clone()
         };
         if after == *one {
@@ -270,12 +266,57 @@ pub(super) fn find_carried_changes(
     }
 }
 
-/// Loads the decision of a record as its file has it, for a check of its signature.
-pub(super) fn load_original(ctx: &Context<'_>, known: &KnownDecision) -> Decision {
-    let read = known
-        .id
-        .as_ref()
-        .filter(|_| known.carried)
-        .and_then(|id| read_decision(ctx, id));
-    read.unwrap_or_else(|| known.decision.clone())
+#[cfg(test)]
+mod tests {
+    use domain::decision::{
+        CarriedTexts, CarriedTo, Decision, DecisionId, MAX_DECISION_FILE_BYTES, PROJECT_KEY,
+        Verdict, render_decision_file,
+    };
+    use domain::ids::{CanonicalHash, Digest32, Principal, VersionHash};
+    use domain::node::ParentVersion;
+    use domain::time::Timestamp;
+
+    use super::MAX_CARRIED_PER_FILE;
+
+    #[test]
+    fn a_file_of_carried_decisions_is_small_enough_to_be_read_again() {
+        let digest = |number: usize| Digest32::of_bytes(number.to_string().as_bytes());
+        let entry = |number: usize| {
+            let (text, version) = (CanonicalHash(digest(number)), VersionHash(digest(number)));
+            let to = CarriedTo {
+                node: format!(
+                    "story:{}/scene-{number:04}",
+                    "глава-двадцать-первая/".repeat(4)
+                ),
+                texts: Some(CarriedTexts {
+                    text,
+                    version: Some(version),
+                    parent: Some(ParentVersion {
+                        version,
+                        canonical: text,
+                    }),
+                    relied_sections: Some(digest(number)),
+                }),
+            };
+            let mut id = digest(number).to_string();
+            id.truncate(40);
+            (DecisionId::parse_id(&id).expect("an id"), to)
+        };
+        let decision = Decision {
+            node: PROJECT_KEY.to_owned(),
+            what: Verdict::Carried {
+                decisions: (0..MAX_CARRIED_PER_FILE).map(entry).collect(),
+            },
+            by: Principal::System,
+            at: Timestamp::from_millis(1),
+            supersedes: Vec::new(),
+            signature: None,
+        };
+        let (_, text) = render_decision_file(&decision);
+        assert!(
+            text.len() as u64 <= MAX_DECISION_FILE_BYTES,
+            "{}",
+            text.len()
+        );
+    }
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use domain::decision::{Aspect, Decision, KnownDecision, PROJECT_KEY, Verdict, decisions_in_force};
+use domain::decision::{
+    Aspect, Decision, DecisionId, KnownDecision, PROJECT_KEY, Verdict, decisions_in_force,
+};
 use domain::fact::Fact;
 use domain::ids::Principal;
 use domain::memory::Anchor;
@@ -69,14 +71,15 @@ pub(super) fn decide_notes(
         };
         match (parse(before), parse(after)) {
             (None, Some(pinned)) => {
+                let supersedes = find_withdrawals(&load_decisions(state, PROJECT_KEY)?, &pinned);
                 let what = Verdict::Noted {
                     stamp: pinned.stamp,
                     text: pinned.text,
                 };
+                // The time of the note and not of the operation: `is_decision_of` finds the
+                // decision of a note by its text and this time.
                 made.push(NewDecision::from_decision(decision(
-                    what,
-                    pinned.at,
-                    Vec::new(),
+                    what, pinned.at, supersedes,
                 )));
             }
             (Some(gone), None) => {
@@ -86,6 +89,8 @@ pub(super) fn decide_notes(
                     .filter(|one| is_decision_of(one, &gone))
                     .filter_map(|one| one.id.clone())
                     .collect();
+                // A note pinned before decisions were files has none, and there is nothing to
+                // withdraw.
                 if !supersedes.is_empty() {
                     let what = Verdict::Withdrawn {
                         aspect: Aspect::Note,
@@ -97,6 +102,22 @@ pub(super) fn decide_notes(
         }
     }
     Ok(made)
+}
+
+/// Returns the withdrawals of a note that is pinned again, as by the undo of an unpin. Naming them
+/// makes the new decision another one than the withdrawn one, which has the same words and time.
+fn find_withdrawals(known: &[KnownDecision], pinned: &Anchor) -> Vec<DecisionId> {
+    let is_of_note = |id: &DecisionId| {
+        known
+            .iter()
+            .any(|one| one.id.as_ref() == Some(id) && is_decision_of(one, pinned))
+    };
+    known
+        .iter()
+        .filter(|one| matches!(one.decision.what, Verdict::Withdrawn { .. }))
+        .filter(|one| one.decision.supersedes.iter().any(is_of_note))
+        .filter_map(|one| one.id.clone())
+        .collect()
 }
 
 /// Whether a decision pinned this note. Not by the stamp: a received note may have got another one.
@@ -149,6 +170,7 @@ fn free_anchor_stamp(
         .into_iter()
         .map(|(key, _)| key)
         .collect();
+    // Facts of this operation as well: one pull may bring two notes of the same minute.
     taken.extend(facts.iter().filter_map(|fact| match fact {
         Fact::RecordChanged { record, .. } if record.kind == Anchor::KIND => {
             Some(record.key.clone())

@@ -58,6 +58,8 @@ pub(super) fn decide_proofs(
             })
         };
         for proof in &after.proofs {
+            // Compared with what the others know and not with the record before: running a check
+            // again with the same result writes no file (law 1).
             let shared = find_shared(&known, &proof.asks).and_then(verdict_of);
             if let Some(verdict) = ProofVerdict::from_change(proof, shared) {
                 let what = Verdict::Proved(verdict);
@@ -98,6 +100,7 @@ fn find_shared<'k>(known: &'k [KnownDecision], check: &ProofCheck) -> Option<&'k
     decisions_in_force(known)
         .into_iter()
         .filter(|one| is_of_check(one, check))
+        // The id breaks ties, so that every clone chooses the same one (law 8).
         .max_by_key(|one| (one.decision.at, one.id.clone()))
 }
 
@@ -107,6 +110,7 @@ pub(super) fn proof_fact(
     node: NodeId,
     known: &[KnownDecision],
 ) -> Result<Option<Fact>, Failure> {
+    // Without a shared proof there is nothing to merge: the local evidence stays as it is.
     if known.iter().all(|one| verdict_of(one).is_none()) {
         return Ok(None);
     }

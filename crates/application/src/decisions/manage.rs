@@ -77,6 +77,7 @@ pub fn list_decisions(ctx: &Context<'_>, words: &[String]) -> Result<Vec<Decisio
         let key = load_decision_key(&*seen.state, &load_node(&*seen.state, seen.id)?)?;
         found = view_decisions(&load_decisions(&*seen.state, &key)?);
     }
+    // By id within one time: the records come from a hash map.
     found.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
     Ok(found)
 }
@@ -96,7 +97,7 @@ fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {
                 ("revalidation-required", Some(reason.clone()))
             }
             Verdict::Progress { progress } => ("progress", Some(progress.to_string())),
-            Verdict::Commented { text } => ("commented", Some(text.clone())),
+            Verdict::Commented { text, .. } => ("commented", Some(text.clone())),
             Verdict::Noted { text, .. } => ("noted", Some(text.clone())),
             Verdict::Overridden { gate, reason } => {
                 ("overridden", Some(format!("{gate}: {reason}")))
@@ -167,6 +168,8 @@ pub fn adopt_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
         return Ok(());
     };
     folder.mark_adopted()?;
+    // After the clone is marked: a process killed in between leaves an adopted clone, and the next
+    // scan counts what the policy lets it count.
     let state = ctx.store.begin_read()?;
     let waiting: Vec<DecisionId> = load_all_decisions(&*state)?
         .into_values()
@@ -197,7 +200,7 @@ pub fn restore_decisions(ctx: &Context<'_>) -> Result<usize, Failure> {
             if !known.vanished || !made_here.contains(&id) {
                 continue;
             }
-            let (_, text) = render_decision_file(&known.decision);
+            let (_, text) = render_decision_file(known.as_in_file());
             planned.put_file(&id.file_path(), Some(&text))?;
             let after = KnownDecision {
                 present: true,
@@ -238,12 +241,16 @@ pub fn prune_decisions(ctx: &Context<'_>, dry_run: bool) -> Result<PruneOutcome,
                 let Some(id) = &one.id else { continue };
                 let followers: Vec<&DecisionId> = known
                     .iter()
+                    // Only a follower that counts here: one that waits for trust or a signature
+                    // replaces nothing yet.
                     .filter(|other| other.counts() && other.decision.supersedes.contains(id))
                     .filter_map(|other| other.id.as_ref())
                     .collect();
                 if !one.present || followers.is_empty() {
                     continue;
                 }
+                // A branch with the old decision and without its follower still rests on it.
+                // Removed here, it would be gone there after the merge (law 3).
                 let in_force_elsewhere = branches.iter().any(|branch| {
                     branch.contains(id) && !followers.iter().any(|other| branch.contains(other))
                 });
@@ -265,6 +272,8 @@ pub fn prune_decisions(ctx: &Context<'_>, dry_run: bool) -> Result<PruneOutcome,
             }
         }
         if dry_run || outcome.removed.is_empty() {
+            // Planned files without an operation would be written after the commit of what was
+            // observed.
             planned.discard();
             return Ok(outcome);
         }

@@ -105,6 +105,8 @@ fn find_node_by_key(state: &dyn Snapshot, node_key: &str) -> Result<Option<NodeI
             None => state.nodes_by_alias(alias)?,
             Some(parent) => state.children_by_alias(parent.id, alias)?,
         };
+        // For a root as well: an alias is unique only below its parent, and another node deeper in
+        // the tree may have it.
         let parent = found.as_ref().map(|node| node.id);
         found = candidates
             .into_iter()

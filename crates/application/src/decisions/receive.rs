@@ -19,7 +19,7 @@ use domain::record::record_changed_fact;
 use domain::text::count_with_noun;
 
 use super::attach::verdict_facts;
-use super::carry::{find_carried_changes, load_original, rekey_facts};
+use super::carry::{find_carried_changes, rekey_facts};
 use super::made_notes::note_fact;
 use super::made_proofs::proof_fact;
 use super::{
@@ -70,6 +70,9 @@ impl DecisionChanges {
         let name = |wanted: bool| -> Vec<String> {
             self.changed
                 .iter()
+                // Decisions that are not trusted are left out of both lists: the line about waiting
+                // ones names them, and "gone" would announce the loss of something that never
+                // counted.
                 .filter(|(_, after)| {
                     after.counts() == wanted && after.present == wanted && after.trusted
                 })
@@ -118,6 +121,8 @@ pub(crate) fn find_decision_changes(
     let Some(folder) = ctx.decisions else {
         return Ok(DecisionChanges::default());
     };
+    // Nearly always unchanged, which a stat of git's index shows: the records are read only after
+    // the folder is known to have changed.
     let mark = state_mark(ctx, state)?;
     let Some(listing) = folder.list_changed(&mark, thorough)? else {
         return Ok(DecisionChanges::default());
@@ -128,6 +133,8 @@ pub(crate) fn find_decision_changes(
     }
     let mut changed = Vec::new();
     for one in known.values() {
+        // Records outlive their files: a decision that went with its branch comes back with its
+        // former trust, without another question to git (law 4).
         let is_there = one.id.as_ref().is_some_and(|id| listing.ids.contains(id));
         if one.present != is_there {
             let after = KnownDecision {
@@ -148,7 +155,7 @@ pub(crate) fn find_decision_changes(
                 trusted: false,
                 vanished: false,
                 signature_problem: None,
-                carried: false,
+                original: None,
             };
             (None, new)
         }));
@@ -165,8 +172,11 @@ pub(crate) fn find_decision_changes(
     changed.extend(waiting);
     let has_waiting = trust_decisions(ctx, folder, &mut changed)?;
     check_signatures(ctx, &mut changed);
-    find_carried_changes(ctx, &known, &mut changed);
+    find_carried_changes(&known, &mut changed);
+    // Candidates for another check are listed above with an unchanged copy; without a difference
+    // they would be recorded as an operation by every scan (law 1).
     changed.retain(|(before, after)| before.as_ref() != Some(after));
+    // The records come from a hash map: facts in its order would differ from run to run.
     changed.sort_by(|a, b| a.1.id.cmp(&b.1.id));
     Ok(DecisionChanges {
         changed,
@@ -191,6 +201,7 @@ fn report_vanished(
     listing: &DecisionListing,
     changed: &[(Option<KnownDecision>, KnownDecision)],
 ) -> Result<(), Failure> {
+    // With another commit checked out, files that are gone went with their branch.
     if !listing.is_head_unmoved || changed.iter().all(|(_, after)| after.present) {
         return Ok(());
     }
@@ -211,7 +222,7 @@ fn report_vanished(
 }
 
 /// Reads a decision file; one that is not a decision is reported and does not count.
-pub(super) fn read_decision(ctx: &Context<'_>, id: &DecisionId) -> Option<Decision> {
+fn read_decision(ctx: &Context<'_>, id: &DecisionId) -> Option<Decision> {
     let path = id.file_path();
     let why = match ctx.files.read_file(&path, MAX_DECISION_FILE_BYTES) {
         FileReadResult::Text { text, .. } => match parse_decision_file(id, &text) {
@@ -246,6 +257,8 @@ fn trust_decisions(
                 Verdict::Approved { .. } | Verdict::Withdrawn { .. } | Verdict::Carried { .. }
             )
     };
+    // Asked about all at once, and only about those where the answer matters: the question starts a
+    // git process.
     let asked: BTreeSet<DecisionId> = changed
         .iter()
         .map(|(_, after)| after)
@@ -261,6 +274,8 @@ fn trust_decisions(
             made_here.contains(id) || is_adopted && (!needs_remote(one) || pushed.contains(id));
         waiting += usize::from(one.present && !one.trusted);
     }
+    // Only without adoption, which a person has to give: the notice of a hook at starts and prompts
+    // counts these. In an adopted clone a push is enough.
     if !is_adopted {
         ctx.set_unadopted_decisions(waiting);
     }
@@ -277,9 +292,11 @@ fn trust_decisions(
 fn check_signatures(ctx: &Context<'_>, changed: &mut [(Option<KnownDecision>, KnownDecision)]) {
     let mut unsigned = Vec::new();
     for (before, one) in changed.iter_mut().filter(|(_, one)| one.present) {
-        let original = load_original(ctx, one);
-        one.signature_problem = check_signature(&original, ctx.policy, ctx.signatures)
-            .map(|problem| problem.to_string());
+        // What was signed is the decision in its file, not one bound to rewritten texts.
+        let problem = check_signature(one.as_in_file(), ctx.policy, ctx.signatures);
+        one.signature_problem = problem.map(|problem| problem.to_string());
+        // Reported once, when the problem is new: all decisions are checked again with each change
+        // of the signers or the rule.
         let is_new = before
             .as_ref()
             .and_then(|known| known.signature_problem.as_ref())
@@ -318,6 +335,7 @@ pub(crate) fn receive_decisions(
             affected.insert(key.to_owned(), id);
         }
     }
+    // A detected move changes no decision of the node's own key, so the lists above do not have it.
     affected.extend(moved.iter().map(|(id, (key, _))| (key.clone(), *id)));
     affected.retain(|_, id| !after.removed.contains(id));
     let all = match affected.len() {
@@ -356,6 +374,8 @@ pub(crate) fn receive_decisions(
         }
     }
     for (key, ones) in &changed.0 {
+        // Comments and notes are judged over all decisions of the key and not over the changed ones
+        // alone: what supersedes them may have been here for long.
         let known = changed.known_after(key, load_decisions(tx, key)?);
         let in_force: BTreeSet<&DecisionId> = decisions_in_force(&known)
             .into_iter()
@@ -430,6 +450,8 @@ fn standing_facts(
 ) -> Vec<Fact> {
     let standing = stand_on_decisions(known, state.text, state.parent_text);
     let mut facts = verdict_facts(node, &state.verdict, standing.verdict);
+    // A clone derives most progress from files and commits; only where a decision had set it does
+    // its end mean that the work is pending again.
     let progress = standing
         .progress
         .or_else(|| takes_back_progress.then_some(Progress::Pending));
@@ -467,6 +489,8 @@ fn find_moved_decisions(
     }
     let mut orphans = Vec::new();
     for key in changed.0.keys().copied() {
+        // A plan is still, or again, at that path: its decisions are about it, whatever its text
+        // is.
         if keys.contains(key) || find_node_by_key(tx, key)?.is_some() {
             continue;
         }
@@ -481,6 +505,8 @@ fn find_moved_decisions(
         return Ok(found);
     }
     let mut texts: HashMap<CanonicalHash, Vec<NodeId>> = HashMap::new();
+    // Every plan counts as a possible twin, not only the new ones: the text must be unique in the
+    // whole tree for the move to be certain.
     for node in tx.nodes_outside(&[domain::trail::PROFILE])? {
         if after.removed.contains(&node.id) {
             continue;
@@ -517,10 +543,12 @@ fn comment_fact(
     holds: bool,
     operation: OperationId,
 ) -> Result<Option<Fact>, Failure> {
-    let Verdict::Commented { text } = &one.decision.what else {
+    let Verdict::Commented { text, place } = &one.decision.what else {
         return Ok(None);
     };
     let prefix = domain::comment::comment_key_prefix(node);
+    // By the decision and not by the key of the record, which contains the number of the operation
+    // that received it and differs from clone to clone.
     let recorded = domain::record::read_records::<Comment>(tx, &prefix)?
         .into_iter()
         .map(|(_, comment)| comment)
@@ -533,6 +561,7 @@ fn comment_fact(
         text: text.clone(),
         decision: Some(id.clone()),
         carried_at: None,
+        place: place.clone(),
     });
     Ok(match (recorded, wanted) {
         (None, Some(new)) => record_changed_fact(&new.record_key(), None, Some(&new)),
@@ -595,6 +624,8 @@ impl ObservedNodes {
             if let Some(key) = self.key_of(tx, *id)? {
                 found.insert(key, *id);
             }
+            // The store has no children of an added node yet; those added with it are listed
+            // themselves.
             if self.added.contains_key(id) {
                 continue;
             }
@@ -608,6 +639,8 @@ impl ObservedNodes {
     fn key_of(&self, tx: &dyn Transaction, id: NodeId) -> Result<Option<String>, Failure> {
         let mut aliases = Vec::new();
         let mut above = Some(id);
+        // Up to the first ancestor that the store has: the nodes of a new branch are added
+        // together, and none of them can be loaded before the operation is recorded.
         while let Some(id) = above {
             match self.added.get(&id) {
                 Some(node) => {

@@ -43,6 +43,8 @@ pub(super) fn decide_undone(
         taken_back.iter().filter_map(|one| one.id.clone()).collect();
     let mut made: Vec<Decision> = Vec::new();
     for one in taken_back {
+        // A decision that another one replaced meanwhile stays replaced: an undo takes back what
+        // the operation said, not what was said after it.
         let known = load_decisions(state, &one.decision.node)?;
         let is_in_force = decisions_in_force(&known).iter().any(|it| it.id == one.id);
         let Some(id) = one.id.as_ref().filter(|_| is_in_force) else {
@@ -62,6 +64,8 @@ pub(super) fn decide_undone(
                 signature: None,
             });
         }
+        // Decided again under another id, because it supersedes the one that is taken back: the
+        // former file is superseded for good, in every clone.
         made.extend(former.into_iter().map(|old| Decision {
             supersedes: vec![id.clone()],
             ..old.decision.clone()
@@ -124,6 +128,8 @@ fn find_replaced<'k>(
         let Some(old) = known.iter().find(|old| old.id.as_ref() == Some(&id)) else {
             continue;
         };
+        // Past the whole chain: undoing three conclusions at once must restore the verdict before
+        // the first, not the second.
         if taken_back.contains(&id) {
             left.extend(old.decision.supersedes.iter().cloned());
         } else if old.decision.what.aspect() == Aspect::Review

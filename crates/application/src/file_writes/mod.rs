@@ -10,23 +10,24 @@
 //! kill between its sync and the database's commit.
 
 mod planned_files;
+mod redo;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::fact::Fact;
-use domain::file_writes::{FileWrite, FileWrites, RedoAction};
+use domain::file_writes::{FileWrite, FileWrites};
 use domain::ids::{Digest32, OperationId, VersionHash};
-use domain::ports::{FileFault, FileReadResult, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileReadResult, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::planned_files::PlannedFiles;
-use self::planned_files::{PlannedWrite, content_hash_of};
+use self::planned_files::PlannedWrite;
+use self::redo::{RedoneFile, redo_files};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::memory::unwritten_files;
-use crate::unmask_version::unmask_version;
 
 /// Note that names the last completed redo entry of this working copy.
 const COMPLETED_NOTE: &str = "file-writes";
@@ -38,6 +39,8 @@ pub const ACKNOWLEDGED_PATH: &str = ".throughline/acknowledged";
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// An entry older than this many operations is not completed any more.
 const MAX_OPERATIONS_SINCE: usize = 1_000;
+/// Number of files written together.
+const FILES_PER_BATCH: usize = 512;
 
 /// State of the last completed redo entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -309,21 +312,26 @@ fn write_files(
 ) -> Result<Vec<FailedWrite>, Failure> {
     // Skipped entirely, not merged: the later operation's own entry holds the text to write.
     let superseded = superseded_paths(&*tx, writes)?;
-    let mut unwritten = Vec::new();
-    for file in writes
+    let planned: HashMap<&str, &PlannedWrite> = planned
+        .iter()
+        .map(|planned| (planned.write.path.as_str(), planned))
+        .collect();
+    let files: Vec<RedoneFile<'_>> = writes
         .files
         .iter()
         .filter(|file| file.is_project_file() && !superseded.contains(&file.path))
-    {
-        let known = planned.iter().find(|planned| planned.write == *file);
-        // One file that cannot be written does not keep the others from being completed.
-        if let Err(why) = write_file(ctx, &*tx, writes.operation, file, known)? {
-            unwritten.push(FailedWrite {
-                path: file.path.clone(),
-                why,
-                is_drawn: false,
-            });
-        }
+        .map(|file| RedoneFile {
+            file,
+            known: planned
+                .get(file.path.as_str())
+                .filter(|planned| planned.write == *file)
+                .copied(),
+        })
+        .collect();
+    let mut unwritten = Vec::new();
+    // In parts, so that not all texts are in memory at once.
+    for files in files.chunks(FILES_PER_BATCH) {
+        redo_files(ctx, &*tx, writes.operation, files, &mut unwritten)?;
     }
     // Session files are rendered from the current state, so they cannot overwrite the result of a
     // later operation and need no check of their former content.
@@ -337,80 +345,6 @@ fn write_files(
         }
     }
     Ok(unwritten)
-}
-
-fn write_file(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    operation: OperationId,
-    file: &FileWrite,
-    known: Option<&PlannedWrite>,
-) -> Result<Result<(), String>, Failure> {
-    let path = &file.path;
-    let left_alone = || {
-        let why = format!(
-            "it was changed before operation {operation} could write it, and is left as it is"
-        );
-        ctx.push_notice(Notice::NotWritten {
-            path: path.clone(),
-            why,
-        });
-    };
-    // An unchanged stamp proves the content that was read while planning; reading and hashing the
-    // file again would only cost time.
-    let found = if known.is_some_and(|known| known.is_untouched(ctx.files)) {
-        file.before
-    } else {
-        match content_hash_of(ctx.files, path, &ctx.files.read_file(path, MAX_FILE_BYTES)) {
-            Ok(content) => content,
-            Err(why) => return Ok(Err(why)),
-        }
-    };
-    match file.redo_action(found) {
-        RedoAction::Nothing => return Ok(Ok(())),
-        RedoAction::LeaveAlone => {
-            left_alone();
-            return Ok(Ok(()));
-        }
-        RedoAction::Write => {}
-    }
-    let written = match (file.after, known.and_then(|known| known.text.as_deref())) {
-        (None, _) => ctx.files.remove_file(path).inspect(|()| {
-            if let Some((folder, _)) = path.rsplit_once('/') {
-                ctx.files.remove_empty_folder(folder);
-            }
-        }),
-        (Some(_), Some(text)) => write_text(ctx, file, text),
-        // The store keeps texts with secrets masked. Such a text is written only if the current
-        // file supplies the masked parts; a mask never reaches a plan.
-        (Some(after), None) => match unmask_version(ctx, state, after, path) {
-            Ok(text) => write_text(ctx, file, &text),
-            Err(failure) if failure.is_rejection() => {
-                ctx.push_notice(Notice::NotWritten {
-                    path: path.clone(),
-                    why: failure.message,
-                });
-                return Ok(Ok(()));
-            }
-            Err(failure) => return Err(failure),
-        },
-    };
-    Ok(match written {
-        Ok(()) => Ok(()),
-        // The file appeared between the check and `create`: it is a user's.
-        Err(FileFault::Exists { .. }) => {
-            left_alone();
-            Ok(())
-        }
-        Err(fault) => Err(Failure::from(fault).message),
-    })
-}
-
-fn write_text(ctx: &Context<'_>, file: &FileWrite, text: &str) -> Result<(), FileFault> {
-    match file.before {
-        Some(_) => ctx.files.replace_file(&file.path, text),
-        None => ctx.files.create_file(&file.path, text),
-    }
 }
 
 /// Returns the files that a later operation changed again.
@@ -509,17 +443,17 @@ impl PlannedFiles<'_> {
             before.as_ref(),
             Some(&after),
         ));
-        for text in planned
+        let mut known: HashSet<&str> = operation.texts.iter().map(String::as_str).collect();
+        // Both texts go into the store: `after` to complete the write, `before` because it is about
+        // to be replaced and may never have been observed.
+        let more: Vec<String> = planned
             .iter()
             .flat_map(|planned| [&planned.before, &planned.text])
             .flatten()
-        {
-            // Both texts go into the store: `after` to complete the write, `before` because
-            // it is about to be replaced and may never have been observed.
-            if !operation.texts.contains(text) {
-                operation.texts.push(text.clone());
-            }
-        }
+            .filter(|text| known.insert(text))
+            .cloned()
+            .collect();
+        operation.texts.extend(more);
         drop(planned);
         let id = tx.record_operation(operation)?;
         self.recorded.set(Some((id, entry_digest(&after))));

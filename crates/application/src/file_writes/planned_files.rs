@@ -4,6 +4,7 @@
 //! use case that fails halfway leaves no file behind.
 
 use std::cell::{Cell, Ref, RefCell};
+use std::collections::HashMap;
 
 use domain::file_writes::FileWrite;
 use domain::ids::{Digest32, OperationId, VersionHash};
@@ -43,6 +44,8 @@ pub(crate) struct PlannedFiles<'f> {
     files: &'f dyn PlanFiles,
     max_bytes: u64,
     writes: RefCell<Vec<PlannedWrite>>,
+    /// Indexes in `writes`, by path.
+    places: RefCell<HashMap<String, usize>>,
     /// Sessions whose files follow the state once it is committed.
     sessions: RefCell<Vec<Stamp>>,
     /// The request the writes follow from.
@@ -55,12 +58,12 @@ impl<'f> PlannedFiles<'f> {
     /// Returns the files of a context, with nothing planned yet.
     pub(crate) fn new(ctx: &Context<'f>, request: Option<VersionHash>) -> Self {
         let (files, max_bytes) = (ctx.files, ctx.policy.max_plan_bytes);
-        let (writes, sessions) = (RefCell::default(), RefCell::default());
         Self {
             files,
             max_bytes,
-            writes,
-            sessions,
+            writes: RefCell::default(),
+            places: RefCell::default(),
+            sessions: RefCell::default(),
             request,
             recorded: Cell::default(),
         }
@@ -117,7 +120,7 @@ impl<'f> PlannedFiles<'f> {
             before: Some(before),
             after,
         };
-        self.writes.borrow_mut().push(PlannedWrite {
+        self.push_write(PlannedWrite {
             write,
             text: Some(text.to_owned()),
             before: None,
@@ -126,9 +129,21 @@ impl<'f> PlannedFiles<'f> {
         Ok(())
     }
 
+    fn push_write(&self, planned: PlannedWrite) {
+        let mut writes = self.writes.borrow_mut();
+        let mut places = self.places.borrow_mut();
+        places.insert(planned.write.path.clone(), writes.len());
+        writes.push(planned);
+    }
+
+    fn place_of(&self, path: &str) -> Option<usize> {
+        self.places.borrow().get(path).copied()
+    }
+
     /// Drops the plan: nothing is written.
     pub(crate) fn discard(&self) {
         self.writes.borrow_mut().clear();
+        self.places.borrow_mut().clear();
         self.sessions.borrow_mut().clear();
     }
 
@@ -139,17 +154,14 @@ impl<'f> PlannedFiles<'f> {
 
     /// Returns whether this file is to be written or deleted.
     pub(crate) fn is_planned(&self, path: &str) -> bool {
-        self.writes
-            .borrow()
-            .iter()
-            .any(|planned| planned.write.path == path)
+        self.place_of(path).is_some()
     }
 
     fn plan_write(&self, path: &str, text: Option<&str>) -> Result<(), String> {
         let after = text.map(|text| VersionHash::of_bytes(text.as_bytes()));
         let text = text.map(str::to_owned);
-        let mut writes = self.writes.borrow_mut();
-        if let Some(planned) = writes.iter_mut().find(|planned| planned.write.path == path) {
+        if let Some(place) = self.place_of(path) {
+            let planned = &mut self.writes.borrow_mut()[place];
             // `before` stays that of the disk: intermediate texts of one transaction never existed
             // there.
             planned.write.after = after;
@@ -171,7 +183,7 @@ impl<'f> PlannedFiles<'f> {
                 before: was,
                 after,
             };
-            writes.push(PlannedWrite {
+            self.push_write(PlannedWrite {
                 write,
                 text,
                 before,
@@ -183,11 +195,8 @@ impl<'f> PlannedFiles<'f> {
 
     /// Returns the planned text of a path; `Some(None)` if it is planned to be deleted.
     fn planned_text(&self, path: &str) -> Option<Option<String>> {
-        self.writes
-            .borrow()
-            .iter()
-            .find(|planned| planned.write.path == path)
-            .map(|planned| planned.text.clone())
+        let place = self.place_of(path)?;
+        Some(self.writes.borrow()[place].text.clone())
     }
 }
 
@@ -292,7 +301,11 @@ impl PlanFiles for PlannedFiles<'_> {
 
     fn save_scan_cache(&self, _mark: &str) {}
 
-    fn check_scan_cache(&self, _extent: CheckedPaths, _most: usize) -> Option<ScanCacheCheck> {
+    fn check_scan_cache(
+        &self,
+        _extent: CheckedPaths,
+        _most: fn(usize) -> usize,
+    ) -> Option<ScanCacheCheck> {
         None
     }
 

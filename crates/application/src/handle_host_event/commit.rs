@@ -99,6 +99,8 @@ pub(super) fn try_decide_and_commit(
         } => (state, is_overlay),
         Observed::Changed { seen } => {
             let mut tx = ctx.store.begin_write()?;
+            // The scan before the lock is of the first scope that changed; with several it is not
+            // known which.
             let mut seen = Some(*seen).filter(|_| scopes.len() == 1);
             for scope in scopes {
                 let scope = match scope {
@@ -135,6 +137,8 @@ pub(super) fn try_decide_and_commit(
     let decided = decision.outcome.clone();
     let write = || -> Result<EventOutcome, Failure> {
         let tx = ctx.store.begin_write()?;
+        // Read again under the lock: hosts run tools in parallel, and each call has a process of
+        // its own.
         let now = load_event_state(&*tx, event)?;
         let is_current = tx.last_operation_id()? == head && now == before;
         let decision = match is_current && are_unused(&*tx, &decision.used)? {

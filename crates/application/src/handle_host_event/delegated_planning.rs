@@ -37,6 +37,8 @@ pub(super) struct Delegation {
 impl Delegation {
     /// Adds the messages to the decision about the call, and remembers what was handed over.
     pub(super) fn remember_in(&self, event: &HostEvent, decision: &mut Decision) {
+        // A blocked call hands nothing over; remembered as given, the parent's text would be
+        // missing from the next attempt.
         if decision.outcome.reply.block.is_some() {
             return;
         }
@@ -160,6 +162,8 @@ fn find_delegated_plans(
             });
         }
     }
+    // Each plan is a use case with its own scan; a prompt that lists a whole book must not reach
+    // the deadline of the hook (P8).
     found.truncate(MAX_DELEGATED_PLANS);
     found
 }

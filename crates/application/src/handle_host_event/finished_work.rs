@@ -11,7 +11,9 @@ use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
 use crate::session_position::head_commit;
 use crate::ticket_files::remember_ticket_files;
-use crate::uncommitted::{count_session_lines, load_authors, recount_after_call, save_authors};
+use crate::uncommitted::{
+    count_session_lines, load_authors, recount_after_call, save_authors, tell_of_limit,
+};
 
 /// What follows from the work of a finished call.
 pub(super) struct FinishedWork {
@@ -75,19 +77,8 @@ pub(super) fn record_finished_work(
     if let Some(ticket) = ticket {
         remember_ticket_files(ctx, tx, ticket, files)?;
     }
-    recount_after_call(ctx, work, head, call, files);
-    if !files.is_empty()
-        && let Some(changed) = &work.uncommitted
-    {
-        let lines = count_session_lines(ctx, &authors, changed).lines;
-        let limit = ctx.policy.gates.loc_limit;
-        // Warns when the limit is crossed, not after every edit beyond it: the gate itself does
-        // that.
-        if lines > limit && lines_before.is_none_or(|before| before <= limit) {
-            messages.push(format!(
-                "Throughline: {lines} uncommitted changed lines, the limit is {limit}: commit before the next edit."
-            ));
-        }
+    if let Some(changed) = recount_after_call(ctx, work, head, call, files) {
+        messages.extend(tell_of_limit(ctx, &*tx, work, ticket, &changed)?);
     }
     Ok(FinishedWork {
         messages,

@@ -123,6 +123,7 @@ pub(crate) fn evaluate_step(
         plans.push(found);
     }
     let work = match step.work_files {
+        // Only for edits that the work gates are about: counting lines may need a git process.
         Some(files) => Some(gather_work(ctx, state, &mut session, files)?),
         None => None,
     };
@@ -177,6 +178,7 @@ pub(crate) fn evaluate_step(
             ..Event::default()
         },
     )?;
+    // After the verdict, which says whether a new phase still waits for a commit.
     if let Some(work) = &work {
         work.remember_guidance(ctx, &mut session, &verdict);
     }

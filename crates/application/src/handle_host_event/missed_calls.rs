@@ -27,12 +27,15 @@ pub(super) fn take_over_missed_calls(
             };
             if let Some(node) = find_recorded(state, &place)?.node {
                 let version = VersionHash(*digest);
+                // As of the digest of that time: if the plan changed since, the session has to read
+                // it again.
                 session.conversation.read.insert(node.id, version);
             }
         }
         if call.may_change_anything || !call.files.is_empty() {
             // The remembered count misses these lines: the next edit counts again.
             session.work.uncommitted = None;
+            session.work.uncounted = true;
         }
     }
     Ok(())

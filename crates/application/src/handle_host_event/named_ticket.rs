@@ -68,6 +68,8 @@ pub(super) fn offer_new_ticket(
     if load_focus(state, &ctx.session)?.cursor().is_some() {
         return Ok(None);
     }
+    // The title is stored with the conversation and shown to the agent, and a prompt may contain a
+    // key (P17).
     let title = ctx.mask_secrets(&clean_line(&title), "title");
     let offer = format!(
         "Throughline: no ticket covers this prompt. To make one, “{title}”: tl ticket new, then tl focus enter ID. \
@@ -110,6 +112,7 @@ fn find_named_ticket(
     for word in find_id_words(prompt) {
         let mut found = state.nodes_by_alias(&word)?;
         found.retain(|node| has_work_phases(ctx, node));
+        // Only an unambiguous id: an offer for the wrong ticket costs more than none.
         if let [node] = found.as_slice() {
             return Ok(Some(node.clone()));
         }

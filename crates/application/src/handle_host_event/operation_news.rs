@@ -73,6 +73,8 @@ pub(super) fn has_urgent_news(
     event: &HostEvent,
     session: &SessionState,
 ) -> Result<bool, Failure> {
+    // Asked before the write lock is taken; a first contact has nothing to tell, it only sets its
+    // cursor.
     if session.told_operation.is_none() || event.agent.is_some() {
         return Ok(false);
     }
@@ -180,6 +182,7 @@ fn load_news_heads(
     let behind = usize::try_from(until.0.saturating_sub(cursor.0)).unwrap_or(usize::MAX);
     let heads = match behind.min(MAX_READ_OPERATIONS) {
         0 => Vec::new(),
+        // Heads first: most operations are the session's own, and their facts need not be read.
         count => state.operation_heads(Some(until.next_id()), count)?,
     };
     Ok(heads
@@ -241,6 +244,7 @@ fn render_news_lines(
             if repeats || one.is_known(known) {
                 continue;
             }
+            // Removed or absent since: there is no plan left to read again.
             let Some(node) = state.load_node(one.node)? else {
                 continue;
             };

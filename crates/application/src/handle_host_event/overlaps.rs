@@ -37,6 +37,7 @@ pub(super) fn describe_overlaps(
             let digest = Digest32::of_bytes(sentence.as_bytes());
             (sentence, digest)
         })
+        // By the sentence: the same two sessions at another node get another message.
         .filter(|(_, digest)| !conversation.told_overlaps.contains(digest))
         .collect();
     if new.is_empty() {

@@ -12,12 +12,12 @@ use domain::session_state::Conversation;
 use domain::text::count_with_noun;
 
 use crate::approval_need::asks_for_approval;
-use crate::approve::collect_warnings;
 use crate::brief::compose_for_host;
 use crate::context::{Context, Notice, shorten_notices};
 use crate::failure::Failure;
 use crate::locate::{load_node_path, load_parent};
 use crate::plan_node::child_names;
+use crate::plan_warnings::collect_warnings;
 use crate::status_cascade::count_stale_nodes;
 
 /// Maximum number of plans named in one message.
@@ -38,16 +38,22 @@ pub(super) fn describe_operations(
         };
         let stale = count_stale_nodes(ctx, state, &operation.facts)?;
         let changed = changed_plans(&operation.facts);
-        for id in changed.iter().take(MAX_NAMED_PLANS) {
-            let Some(node) = state.load_node(*id)? else {
+        let mut quiet = Vec::new();
+        // Each name costs lookups, and a checkout may change thousands of plans before one hook
+        // (P8).
+        for node_id in changed.iter().take(MAX_NAMED_PLANS) {
+            let Some(node) = state.load_node(*node_id)? else {
                 continue;
             };
-            lines.extend(describe_changed_plan(
-                ctx,
-                state,
-                &node,
-                touched.contains(id),
-            )?);
+            let is_meant = touched.contains(node_id);
+            match describe_changed_plan(ctx, state, &node, is_meant, *id)? {
+                Some(ChangedPlan::Line(line)) => lines.push(line),
+                Some(ChangedPlan::Quiet(path)) => quiet.push(format!("`{path}`")),
+                None => {}
+            }
+        }
+        if !quiet.is_empty() {
+            lines.push(format!("Throughline: {} changed", quiet.join(", ")));
         }
         if changed.len() > MAX_NAMED_PLANS {
             lines.push(format!(
@@ -112,13 +118,21 @@ fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
     found
 }
 
-/// Returns the line about one changed plan, if the agent needs it.
+/// What is said about a changed plan.
+enum ChangedPlan {
+    Line(String),
+    /// Nothing follows from it: several are named in one line.
+    Quiet(String),
+}
+
+/// Returns what is said about one changed plan, if the agent needs it.
 fn describe_changed_plan(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
     meant: bool,
-) -> Result<Option<String>, Failure> {
+    operation: OperationId,
+) -> Result<Option<ChangedPlan>, Failure> {
     let path = load_node_path(state, node)?;
     // An unapproved parent is reported here as well as by the gate: the gate may only warn, and a
     // shell command can write a plan that no hook saw beforehand.
@@ -134,9 +148,10 @@ fn describe_changed_plan(
         }
         (Content::Text { .. }, Some(parent)) => format!(
             "- `{path}` was written although its parent `{}` is {}: it cannot be approved before the \
-             parent is. Do not build on it; ask the person, or take it back: tl undo --help",
+             parent is. Do not build on it; ask the person, or take it back: tl undo {}",
             parent.alias,
-            parent.status()
+            parent.status(),
+            operation.0
         ),
         // The agent knows what it wrote; only a draft needs a next step, a person's approval.
         (Content::Text { .. }, None) if meant => match node.status() {
@@ -150,9 +165,9 @@ fn describe_changed_plan(
         (Content::Text { .. }, None) if is_asked => {
             format!("- `{path}` changed and is {} now", node.status())
         }
-        (Content::Text { .. }, None) => format!("- `{path}` changed"),
+        (Content::Text { .. }, None) => return Ok(Some(ChangedPlan::Quiet(path))),
     };
-    Ok(Some(line))
+    Ok(Some(ChangedPlan::Line(line)))
 }
 
 /// Gives the parent's plan, unless the agent or subagent has already read it or been given it.
@@ -174,6 +189,7 @@ pub(super) fn give_parent_plan(
     let Some(text) = state.load_text(version)? else {
         return Ok(None);
     };
+    // Per subagent: what one of them was given, the others and the main agent have not seen.
     conversation.remember_given(agent, parent.id, version);
     let approved_by = parent
         .approval
@@ -223,27 +239,13 @@ fn render_notice(noticed: &Notice) -> Option<String> {
             "Throughline noticed: {summary}; {} below to revalidate (tl status).",
             count_with_noun(*stale, "plan", "plans")
         )),
-        Notice::Unproved {
-            why,
-            is_complete: false,
-            ..
-        } => Some(format!(
-            "Throughline: {why}; it does not count as complete."
-        )),
-        Notice::Unproved { why, .. } => Some(format!(
-            "Throughline: {why}; it counts as complete, because the policy only warns."
-        )),
-        Notice::Reopened { node, by } => Some(format!(
-            "Throughline: `{node}` is open again, because `{by}` is open."
-        )),
-        Notice::ScenarioRemoved { ticket, scenario } => Some(format!(
-            "Throughline: scenario `{scenario}` of `{ticket}` was deleted before it was done; `{ticket}` \
-             stays open until it is back, or until a person lets it pass."
-        )),
-        Notice::NeedsOpen { node, by } => Some(format!(
-            "Throughline: `{node}` needs `{by}`, which is not complete."
-        )),
-        Notice::PhaseSkipped { why, .. } => Some(format!("Throughline: {why}.")),
+        Notice::Unproved { .. }
+        | Notice::Reopened { .. }
+        | Notice::ScenarioRemoved { .. }
+        | Notice::NeedsOpen { .. }
+        | Notice::PhaseSkipped { .. } => noticed
+            .describe_claim()
+            .map(|claim| format!("Throughline: {claim}.")),
         Notice::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
         Notice::NotAtItsPlace { path, expected } => Some(describe_wrong_place(path, expected)),
         Notice::Unavailable { path, why } => Some(format!(

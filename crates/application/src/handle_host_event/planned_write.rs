@@ -36,6 +36,7 @@ pub(crate) fn evaluate_write(
     let size = match ctx.files.stat_file(write.file) {
         FileStatResult::Present(stamp) => Some(stamp.size),
         FileStatResult::Missing => None,
+        // Not judged as a new file: without its size the shrink gate would pass.
         FileStatResult::Refused(why) | FileStatResult::Unavailable(why) => {
             return Err(Failure::unavailable(format!("`{}`: {why}", write.file)));
         }
@@ -47,6 +48,8 @@ pub(crate) fn evaluate_write(
         node: found.node.as_ref(),
         parent: ParentPlan::from_recorded(found.parent.as_ref(), write.place),
         size,
+        // The caller proved with the expected version that it read this text, so read-before-write
+        // is settled.
         read: found
             .node
             .as_ref()

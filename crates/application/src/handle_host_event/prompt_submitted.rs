@@ -20,6 +20,7 @@ use crate::coordination::load_focus_key;
 use crate::failure::{Failure, FailureKind};
 use crate::plan_node::{PlanRequest, plan_node};
 use crate::scan::ScanScope;
+use crate::uncommitted::count_overdue_lines;
 use crate::work_guides::give_due_guide;
 
 /// Acts on a typed command, and reports changes made outside the session.
@@ -110,8 +111,9 @@ fn decide_prompt(
         .chain(answer.operation)
         .collect();
     let own = OwnOperations::Told(&own);
-    let (news, guide) = match &answer.outcome.reply.block {
-        Some(_) => (None, None),
+    // A blocked prompt does not reach the model: news taken here would count as delivered.
+    let (news, guide, lines) = match &answer.outcome.reply.block {
+        Some(_) => (None, None, None),
         None => (
             take_operation_news(
                 ctx,
@@ -122,9 +124,11 @@ fn decide_prompt(
                 NewsScope::All,
             )?,
             give_due_guide(ctx, gathered.state, &mut session, false)?,
+            count_overdue_lines(ctx, gathered.state, &mut session.work)?,
         ),
     };
     let conversation = &mut session.conversation;
+    // What was handed over to a subagent belongs to the turn before.
     conversation.handed_over.clear();
     conversation.given.extend(answer.given);
     let noticed = plan_messages::render_notices(gathered.notices);
@@ -153,6 +157,7 @@ fn decide_prompt(
         told.extend(news);
         told.extend(outcome.reply.context.take());
         told.extend(guide);
+        told.extend(lines);
         let named = offer_named_ticket(ctx, gathered.state, prompt)?;
         told.extend(match named {
             // A subagent's prompt is a part of the main agent's work.

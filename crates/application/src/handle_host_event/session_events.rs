@@ -232,6 +232,7 @@ fn follow_up(
         .verdict
         .blocks
         .retain(|fired| matches!(fired.gate, "loc" | "phase"));
+    // By text: with more uncommitted lines the message differs, and the stop is followed up again.
     let digest = Digest32::of_bytes(gates::render_objections(&asked.verdict.blocks).as_bytes());
     if asked.verdict.blocks.is_empty() || before.work.followed_up == Some(digest) {
         return Ok(Decision {

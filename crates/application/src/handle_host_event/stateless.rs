@@ -58,6 +58,8 @@ impl<'p> ObservedCall<'p> {
         files: &dyn PlanFiles,
         policy: &Policy,
     ) -> Option<(&'static str, String)> {
+        // A file that cannot be read now may exist: a fail-closed gate must not take it for a new
+        // one.
         let plans = self.called_plans(|file| {
             matches!(
                 files.stat_file(file),
@@ -73,6 +75,8 @@ impl<'p> ObservedCall<'p> {
         let Happening::ToolAboutToRun(_) = &event.happening else {
             return None;
         };
+        // Only what needs no state: protected folders and the command line itself. The other gates
+        // have nothing to judge.
         let verdict = gates::evaluate(
             &Event {
                 profiles: self.profiles,

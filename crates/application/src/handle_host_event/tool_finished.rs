@@ -116,6 +116,8 @@ impl FinishedCall<'_> {
             };
             operations.extend(observe_within_from(ctx, &mut *tx, scope, seen)?);
         }
+        // After the scans, in the same transaction: a parallel call of the session may have stored
+        // its state while this one waited for the lock.
         let before = load_event_state(&*tx, event)?;
         let mut session = before.clone();
         let mut messages = finished.describe_plans(ctx, &*tx, &operations, &mut session)?;
@@ -204,6 +206,8 @@ impl FinishedCall<'_> {
         let mut messages = self.describe_plans(ctx, &*state, &[own], &mut session)?;
         drop(state);
         let tx = ctx.store.begin_write()?;
+        // The messages were composed from a state that another call has replaced: the runner
+        // handles the event again.
         if load_event_state(&*tx, self.event)? != before {
             return Err(StoreFault::Conflict.into());
         }
@@ -303,6 +307,8 @@ impl FinishedCall<'_> {
         let (call, surroundings) = (self.call, self.surroundings);
         record_missed_authors(ctx, &mut *tx, surroundings.missed)?;
         let mut told = std::mem::take(&mut messages.plans);
+        // Before the work is recorded: a commit may complete the ticket, and the lines belong to
+        // the one they were written for.
         let ticket = find_session_ticket(ctx, &*tx)?;
         if self.writes_prose(ctx) {
             told.extend(record_written_prose(ctx, &mut *tx, self.event, call)?);

@@ -60,6 +60,7 @@ fn parse_words(ctx: &Context<'_>, mut words: Vec<String>) -> TypedDecision {
     } else {
         Force::No
     };
+    // Anywhere in the line: people add it at the end of a sentence.
     words.retain(|word| word != FORCE_OPTION);
     let plain: Vec<String> = words.iter().map(|word| trim_stops(word)).collect();
     let named = NodeReference::parse_words(&plain, ctx.profiles)
@@ -88,6 +89,8 @@ fn trim_stops(word: &str) -> String {
 }
 
 fn is_code(word: &str) -> bool {
+    // At least as long as the shown code: an ordinary word of hexadecimal letters ("facade") is no
+    // code.
     word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
@@ -110,12 +113,15 @@ fn decide_typed(ctx: &Context<'_>, typed: TypedDecision) -> Result<CommandAnswer
     let needs_question = resolve_deciding_policy(ctx, &*ctx.store.begin_read()?)?
         .approval
         .requires_person();
+    // A code for a question that was cut proves nothing about the part that was not shown.
     if needs_question && !(is_shown && rendered.is_whole()) {
         return Ok(ask_question(&question, &rendered, typed.code.is_some()).into());
     }
     let request = ApproveRequest {
         node: vec![question.path.clone()],
         force: typed.force,
+        // Bound to the question even where none was asked: a file saved in between is refused in
+        // the transaction.
         shown: Some(question.expected_versions()),
     };
     let approved = approve_node(ctx, &request)?;

@@ -3,10 +3,10 @@
 //! Reading starts no git process. Before an edit, one is started only to confirm a block or when
 //! there is no count yet.
 
-use domain::gates::{GateVerdict, NewPhase, WorkStep};
+use domain::gates::{GateVerdict, NewPhase, WorkStep, max_uncommitted_lines};
 use domain::ports::Snapshot;
 use domain::session_state::{PendingPhase, SessionState};
-use domain::work::work_level::{Outgrown, find_outgrown_limit};
+use domain::work::work_level::{Assessment, Outgrown, WorkLevel, find_outgrown_limit};
 
 use crate::claim_node;
 use crate::context::Context;
@@ -21,6 +21,7 @@ pub(super) struct WorkFacts {
     node: String,
     path: String,
     lines: Option<u64>,
+    level: Option<WorkLevel>,
     context: Option<String>,
     phase: Option<PhaseDue>,
     outgrown: Option<Outgrown>,
@@ -40,10 +41,16 @@ pub(super) fn gather_work(
     let now = head_commit(ctx);
     let busy = ctx.git.operation_in_progress().is_some();
     // In a merge or rebase the index holds other people's changes, and a commit cannot be demanded.
+    let assessment = match &place.ticket {
+        Some(ticket) => Some(ticket.load_assessment(state)?),
+        None => None,
+    };
+    let level = assessment.as_ref().map(|found| found.level);
+    let limit = max_uncommitted_lines(level, ctx.policy);
     let lines = if busy {
         None
     } else {
-        load_uncommitted(ctx, state, &mut session.work, now.as_deref())
+        load_uncommitted(ctx, state, &mut session.work, now.as_deref(), limit)
     };
     let context = context_due(ctx, state, &place, session)?;
     let phase = match (&place.ticket, busy) {
@@ -54,12 +61,13 @@ pub(super) fn gather_work(
         }
         _ => None,
     };
-    let outgrown = match &place.ticket {
-        Some(ticket) => {
+    let outgrown = match (&place.ticket, &assessment) {
+        (Some(ticket), Some(assessment)) => {
+            // The larger of both: the call that is judged may touch files that are not changed yet.
             let edited = lines.map_or(0, |found| found.files).max(files);
-            load_outgrown_limit(state, ticket, edited)?
+            load_outgrown_limit(state, ticket, assessment, edited)?
         }
-        None => None,
+        _ => None,
     };
     let holder = match place.stack.last() {
         Some(node) => claim_node::find_holder(ctx, state, node)?.map(|held| held.describe_holder()),
@@ -69,6 +77,7 @@ pub(super) fn gather_work(
         node: place.node_name().to_owned(),
         path: place.node_path(),
         lines: lines.map(|found| found.lines),
+        level,
         context,
         phase,
         outgrown,
@@ -84,6 +93,7 @@ impl WorkFacts {
             node: &self.node,
             path: &self.path,
             uncommitted: self.lines,
+            level: self.level,
             new_phase: self.phase.as_ref().map(|phase| NewPhase {
                 from: phase.from.as_deref(),
                 to: &phase.to,
@@ -127,9 +137,9 @@ impl WorkFacts {
 fn load_outgrown_limit(
     state: &dyn Snapshot,
     ticket: &Ticket,
+    assessment: &Assessment,
     edited_files: usize,
 ) -> Result<Option<Outgrown>, Failure> {
-    let assessment = ticket.load_assessment(state)?;
     // Also what earlier commits and sessions touched; read only where it can matter.
     let is_limited = assessment.level.max_files().is_some();
     let files = match is_limited && assessment.accepted_scenarios.is_none() {
@@ -137,7 +147,7 @@ fn load_outgrown_limit(
         false => edited_files,
     };
     Ok(find_outgrown_limit(
-        &assessment,
+        assessment,
         files,
         ticket.scenarios.len(),
         ticket.children.len(),

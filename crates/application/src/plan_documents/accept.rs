@@ -109,6 +109,7 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
         planned.put_file(&path, Some(&staged.text))?;
         let mut operation =
             staged.into_operation(ctx, summary, now, (&id, known.as_ref(), &record));
+        // A document that was just taken over is what the session goes on with.
         if known.is_none() {
             operation.facts.extend(make_current(ctx, &*tx, &id)?);
         }

@@ -63,6 +63,7 @@ pub(crate) fn resolve_document(
             };
             let current = current.ok_or_else(|| {
                 Failure::not_found("there is no plan document yet")
+                    .with_step("tl flow start planner --new \"TITLE\"   # plan it step by step")
                     .with_step("tl doc new \"TITLE\"")
             })?;
             current.document
@@ -92,6 +93,7 @@ pub(crate) fn make_current(
         document: id.to_owned(),
     };
     let mut facts = Vec::new();
+    // The shared entry as well: it is where a session that has chosen nothing starts.
     for key in std::iter::once("").chain(session_key(ctx)) {
         let before = record::read_record::<CurrentDocument>(state, key)?;
         facts.change_record(key, before.as_ref(), Some(&after));
@@ -617,6 +619,7 @@ impl Staging<'_> {
         let mut gone: Vec<Node> = below.into_values().collect();
         // `HashMap` order would make the journal of the same edit differ between runs.
         gone.sort_by_key(|node| node.id);
+        // The milestone after its intents: a node can be removed only when nothing is below it.
         gone.extend(node.filter(|_| wanted.is_none()));
         self.staged
             .facts

@@ -67,6 +67,7 @@ pub fn edit_document(
         };
         let worked = check_commands(ctx, &*tx, &opened.id, &changes, is_batch)?;
         let now = ctx.clock.now();
+        // On copies: a refused change in the middle of a batch leaves nothing behind.
         let (mut plan, mut record) = (opened.plan.clone(), opened.record.clone());
         let changed = apply_changes(&mut plan, &mut record.numbers, &changes, now).map_err(
             |(at, refused)| refusal_failure(&opened, refused, is_batch.then_some(at + 1)),

@@ -36,6 +36,8 @@ pub fn write_context(
     run_with_files(ctx, &("doc context", document, &text), |tx, planned| {
         let id = resolve_document(ctx, &*tx, document)?;
         let record = load_document(ctx, &*tx, &id)?;
+        // A design rests on this very text, and later roles know the user only through it: another
+        // one needs a revision.
         if record.context.is_some() {
             let what = format!("the context of `{id}` is frozen: its design is based on it");
             return Err(Failure::refused(what).with_step(format!("tl doc revise --doc {id}")));
@@ -43,6 +45,8 @@ pub fn write_context(
         let (broken, unfinished): (Vec<PlanProblem>, Vec<PlanProblem>) = check_context(&text)
             .into_iter()
             .partition(|problem| problem.grade == ProblemGrade::Broken);
+        // Unfinished parts are only reported: the context is written over several turns with the
+        // user.
         if !broken.is_empty() {
             let failure = Failure::invalid("this is not a context");
             return Err(with_problems(failure, &broken));

@@ -110,6 +110,8 @@ impl Scanner<'_, '_> {
             let mut nodes = recorded.iter();
             nodes.find(|node| node.path.as_deref() == Some(path))
         };
+        // A recorded plan whose file is only missing keeps its label: another file must not inherit
+        // its approval.
         let missing: HashSet<&str> = recorded
             .iter()
             .filter(|node| !paths.iter().any(|path| node.path.as_deref() == Some(path)))

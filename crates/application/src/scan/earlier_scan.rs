@@ -131,6 +131,8 @@ impl LoadedNodes {
         }
         let mut tree = Tree::new(Rc::unwrap_or_clone(self.nodes));
         for operation in state.load_operations(None, since)?.iter().rev() {
+            // Facts that do not apply mean that the loaded nodes are not the ones they were
+            // recorded on: everything is read again.
             if tree.apply_facts(&operation.facts, operation.at).is_err() {
                 return Ok(None);
             }

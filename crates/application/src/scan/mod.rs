@@ -146,6 +146,8 @@ fn scan_and_inspect(
         // Decisions are about plans that may not be recorded yet: the scan after the last slice
         // finds them.
         ScanScope::Slice => DecisionChanges::default(),
+        // Thorough although only a part of the plans is compared: a decision file that is written
+        // or deleted by hand does not change git's index.
         ScanScope::NextPart => find_decision_changes(ctx, state, true)?,
         _ => find_decision_changes(ctx, state, is_whole)?,
     };
@@ -184,6 +186,8 @@ fn run_scan(
     match scope {
         ScanScope::Lineage(id) | ScanScope::Family(id) => {
             surveyor.scan_lineage(id, matches!(scope, ScanScope::Family(_)))?;
+            // Before presence is resolved: a file that is gone from the lineage may be a plan that
+            // moved, and its new place is outside of the scope.
             if surveyor.needs_whole_scan()? {
                 return Ok((surveyor.survey, true));
             }
@@ -474,6 +478,8 @@ impl<'a> Scanner<'_, 'a> {
             if self.unwritten.contains(&path) {
                 continue;
             }
+            // Recorded, it would get an id that names another parent, and a command by that id
+            // would mean the wrong plan.
             if above.id.is_some() && !read.belongs_to(&above.alias, above.number) {
                 let why = format!(
                     "`{}` does not belong to this parent: the parent's number in its id differs",
@@ -568,6 +574,7 @@ impl<'a> Scanner<'_, 'a> {
                 self.next_node += 1;
                 below.id = Some(NodeId(next_node));
                 self.scan_below(profile, level, &below, depth)?;
+                // Nothing was found below: the id is given back, so that ids stay without gaps.
                 if self.survey.sightings.len() == sightings + 1 {
                     self.survey.sightings.pop();
                     self.next_node = next_node;

@@ -49,6 +49,7 @@ pub(crate) fn scan_named_plans(
     for plan in &named.new {
         scanner.add_named_file(plan)?;
     }
+    // Not as a whole scan: that nothing else was compared says nothing about the other plans.
     scanner.resolve_presence(false)?;
     Ok(scanner.survey)
 }

@@ -231,6 +231,8 @@ impl Scanner<'_, '_> {
             let OwningNode::New(new) = self.survey.sightings[index].place.clone() else {
                 continue;
             };
+            // The provisional id of the file becomes that of the former node, so that children
+            // found below it get the right parent.
             ids.insert(new.id, node.id);
             self.survey.sightings[index].place = OwningNode::Known(node.id);
             let after = NodeName {
@@ -244,6 +246,8 @@ impl Scanner<'_, '_> {
             self.survey.moves.push((node.id, new.parent));
         }
         let moved: HashSet<NodeId> = matched.moved.iter().map(|(was, _)| *was).collect();
+        // A moved plan is not missing: reported as such, it would become invalid for one operation
+        // (law 7).
         self.survey.sightings.retain(|sighting| {
             sighting.found != ObservedContent::Missing || !moved.contains(&sighting.place.node_id())
         });
@@ -293,6 +297,8 @@ impl Scanner<'_, '_> {
         if gone.is_empty() || new.is_empty() || was_checked_out(self.ctx, self.state)? {
             return Ok(());
         }
+        // Similarity is quadratic in the number of plans and compares whole texts; equal ones are
+        // known from their hashes.
         let compares = gone.len() * new.len() <= MAX_COMPARED_PAIRS;
         let mut offers = Vec::new();
         for node in gone {
@@ -486,6 +492,8 @@ impl Scanner<'_, '_> {
                 follows || untracked.contains(&node.id)
             })
             .collect();
+        // Deepest first, so that a parent is judged after its children; by id within a depth,
+        // because the nodes come from a hash map.
         candidates.sort_by_cached_key(|node| {
             (std::cmp::Reverse(ancestors_of(nodes, node).len()), node.id)
         });
@@ -567,6 +575,8 @@ impl Scanner<'_, '_> {
         let nodes = self.survey.nodes.clone();
         let parents: HashMap<NodeId, Option<NodeId>> =
             nodes.iter().map(|node| (node.id, node.parent)).collect();
+        // A plan that was renamed below the same parent is listed as well, and no move is due for
+        // it.
         self.survey
             .moves
             .retain(|(id, parent)| parents.get(id).is_none_or(|before| before != parent));

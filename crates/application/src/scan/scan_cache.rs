@@ -4,10 +4,13 @@
 //! While the stat data is the same, only nodes touched by operations since then have to be compared
 //! again. A wrong hit would hide a change, so every doubt leads to a full scan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use domain::ids::{Digest32, NodeId, OperationId};
-use domain::ports::{CheckedPaths, ScanCacheCheck};
+use domain::node::Node;
+use domain::observation::{ObservedContent, OwningNode};
+use domain::ports::{CheckedPaths, ScanCacheCheck, Snapshot, StoreFault};
+use domain::profile::{PlanPlace, locate_plan};
 
 use super::{ScanResult, Scanner};
 use crate::failure::Failure;
@@ -16,6 +19,11 @@ use crate::failure::Failure;
 const MAX_TOUCHED_NODES: usize = 16;
 /// Files per additional node that may be compared one by one.
 const FILES_PER_TOUCHED_NODE: usize = 256;
+/// Number of changed paths that are always compared one by one.
+const MIN_COMPARED_PATHS: usize = 16;
+/// Paths per additional changed one that is compared on its own: its node is looked up by its path,
+/// which costs as much as a few of a scan of everything.
+const PATHS_PER_CHANGED_PATH: usize = 8;
 /// Number of operations that are always replayed; more are allowed the more files there are,
 /// because each costs a fraction of checking a file.
 const BASE_OPERATION_LIMIT: usize = 32;
@@ -62,7 +70,7 @@ impl Scanner<'_, '_> {
             is_whole,
             changed,
             known_names,
-        }) = self.files.check_scan_cache(extent, MAX_TOUCHED_NODES)
+        }) = self.files.check_scan_cache(extent, max_changed_paths)
         else {
             return Ok(None);
         };
@@ -106,31 +114,81 @@ impl Scanner<'_, '_> {
                 Some(_) => self.scan_lineage(id, false)?,
             }
         }
-        let is_explained = |path: &String| match known_names.get(path) {
-            Some(known) => self.has_only_compared_entries(path, known),
-            None => self.looked_at.contains(path),
+        let Some(differs) = self.compare_changed(&changed, &known_names)? else {
+            return Ok(None);
         };
-        let holds = self.survey.is_unchanged() && changed.iter().all(is_explained);
+        let holds = !differs && self.survey.is_unchanged();
         // Moves the cache forward, so that the next scan does not replay the same operations. Only
         // after many, because each update writes a file.
         if holds && changed.is_empty() && since > BASE_OPERATION_LIMIT {
             self.files.save_scan_cache(&self.cache_key(head)?);
         }
-        Ok(holds.then_some(is_whole))
+        Ok((holds || differs).then_some(is_whole))
+    }
+
+    /// Compares the changed files with their nodes. Returns whether plans with another text are all
+    /// that differs; `None` if a path is not that of a recorded plan.
+    fn compare_changed(
+        &mut self,
+        changed: &[String],
+        known_names: &BTreeMap<String, Vec<String>>,
+    ) -> Result<Option<bool>, Failure> {
+        let looked_at: HashSet<&String> = self.looked_at.iter().collect();
+        let (mut plans, mut nodes) = (Vec::new(), RecordedPlans::default());
+        for path in changed {
+            let is_explained = match known_names.get(path) {
+                Some(known) => self.has_only_compared_entries(path, known),
+                None => looked_at.contains(path),
+            };
+            if is_explained {
+                continue;
+            }
+            // In a flat level the text says where a node belongs: its whole level is compared.
+            let place = locate_plan(self.ctx.profiles, path);
+            let Some(place) = place.filter(|place| !place.level.is_flat()) else {
+                return Ok(None);
+            };
+            match nodes.find_plan(self.state, &place)? {
+                Some(node)
+                    if node.path.as_deref() == Some(path.as_str())
+                        && !self.has_items_below(&node) =>
+                {
+                    plans.push((place.aliases, node));
+                }
+                _ => return Ok(None),
+            }
+        }
+        // What a touched node differs in is judged by a scan of everything.
+        if !self.survey.is_unchanged() {
+            return Ok(None);
+        }
+        // In the order of a scan of everything: parents first, folders by name.
+        plans.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (_, node) in &plans {
+            self.load_stamp(node.id)?;
+            self.scan_known(node)?;
+        }
+        // A plan that is gone may have been moved, or may have gone with a branch.
+        let is_text = |found: &ObservedContent| matches!(found, ObservedContent::Text { .. });
+        let mut sightings = self.survey.sightings.iter();
+        let is_judged = sightings
+            .all(|one| matches!(one.place, OwningNode::Known(_)) && is_text(&one.found))
+            && self.still_missing.is_empty();
+        Ok(is_judged.then_some(!self.survey.sightings.is_empty()))
     }
 
     /// Whether a folder has lost no entry, and every new one is of a plan that was just compared: of
     /// a ticket that an operation since then created.
-    fn has_only_compared_entries(&self, folder: &str, known: &BTreeSet<String>) -> bool {
+    fn has_only_compared_entries(&self, folder: &str, known: &[String]) -> bool {
         let entries = self.files.list_folder(folder.trim_end_matches('/'));
-        let (mut old, mut new) = (0, Vec::new());
+        // Both are sorted: a folder of ten thousand tickets is gone through once.
+        let (mut known, mut new) = (known.iter().peekable(), Vec::new());
         for entry in entries {
-            match known.contains(&entry.name) {
-                true => old += 1,
-                false => new.push(format!("{folder}{}/", entry.name)),
+            if known.next_if(|name| **name == entry.name).is_none() {
+                new.push(format!("{folder}{}/", entry.name));
             }
         }
-        old == known.len()
+        known.next().is_none()
             && new.iter().all(|entry| {
                 let mut compared = self.looked_at.iter();
                 compared.any(|path| path.starts_with(entry.as_str()))
@@ -157,5 +215,67 @@ impl Scanner<'_, '_> {
             self.ctx.policy.max_plan_bytes
         );
         Ok(format!("{head} {}", Digest32::of_bytes(depends.as_bytes())))
+    }
+}
+
+/// Returns the number of changed paths up to which they are compared one by one.
+fn max_changed_paths(known: usize) -> usize {
+    MIN_COMPARED_PATHS.max(known / PATHS_PER_CHANGED_PATH)
+}
+
+/// Lookup of recorded plans by the places of their files; every ancestor is read once.
+#[derive(Default)]
+struct RecordedPlans {
+    /// By profile and path of aliases.
+    parents: BTreeMap<(String, String), Option<NodeId>>,
+}
+
+impl RecordedPlans {
+    /// Returns the node whose plan is at a place of a level that is not flat.
+    fn find_plan(
+        &mut self,
+        state: &dyn Snapshot,
+        place: &PlanPlace<'_>,
+    ) -> Result<Option<Node>, StoreFault> {
+        let Some((alias, above)) = place.aliases.split_last() else {
+            return Ok(None);
+        };
+        let parent = self.find_parent(state, place, above)?;
+        let candidates = match parent {
+            Some(parent) => state.children_by_alias(parent, alias)?,
+            None if above.is_empty() => state.nodes_by_alias(alias)?,
+            None => return Ok(None),
+        };
+        let fits = |node: &Node| {
+            node.profile == place.profile.name
+                && node.level == place.level.name
+                && node.parent == parent
+        };
+        Ok(candidates.into_iter().find(fits))
+    }
+
+    fn find_parent(
+        &mut self,
+        state: &dyn Snapshot,
+        place: &PlanPlace<'_>,
+        aliases: &[String],
+    ) -> Result<Option<NodeId>, StoreFault> {
+        let Some((alias, above)) = aliases.split_last() else {
+            return Ok(None);
+        };
+        let key = (place.profile.name.clone(), aliases.join("/"));
+        if let Some(known) = self.parents.get(&key) {
+            return Ok(*known);
+        }
+        let parent = self.find_parent(state, place, above)?;
+        let candidates = match parent {
+            Some(parent) => state.children_by_alias(parent, alias)?,
+            None if above.is_empty() => state.nodes_by_alias(alias)?,
+            None => Vec::new(),
+        };
+        let fits = |node: &&Node| node.profile == place.profile.name && node.parent == parent;
+        let found = candidates.iter().find(fits).map(|node| node.id);
+        self.parents.insert(key, found);
+        Ok(found)
     }
 }

@@ -33,6 +33,8 @@ impl<'c, 'a> Scanner<'c, 'a> {
             passed_by: Vec::new(),
             is_uncertain: false,
             looked_at: Vec::new(),
+            // Files of a recorded operation that are not written yet would otherwise look edited
+            // back to their former text.
             unwritten: unwritten_paths(state)?,
             renamed: HashMap::new(),
             replaced: HashSet::new(),

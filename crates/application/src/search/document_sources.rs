@@ -66,6 +66,7 @@ pub(super) fn record_of(id: &DocumentKey) -> Option<RecordKey> {
 pub(super) fn node_of(id: &DocumentKey) -> Option<NodeId> {
     let number = match id.kind {
         DocumentKind::Plan | DocumentKind::Prose => id.key.as_str(),
+        // The key of a comment begins with the number of its node (`comment_key_prefix`).
         DocumentKind::Comment => id.key.split_once(':')?.1.split('/').next()?,
         DocumentKind::Note | DocumentKind::Memory | DocumentKind::Log => return None,
     };
@@ -95,6 +96,7 @@ impl<'n> PlanSource<'n> {
 
     /// Returns the mark, which changes with everything that is indexed.
     pub(super) fn content_mark(&self) -> String {
+        // Not only the version: a rename or a new title changes what is found without a new text.
         format!(
             "{} {} {} {}",
             self.version,
@@ -125,6 +127,8 @@ impl<'n> PlanSource<'n> {
 
 /// Returns the mark of a prose file.
 pub(super) fn prose_mark(stamp: &FileStamp) -> String {
+    // The inode and the change time too: an editor that saves by renaming, or a tool that restores
+    // the modification time, keeps size and time.
     format!(
         "{} {} {} {}",
         stamp.size, stamp.modified_ns, stamp.changed_ns, stamp.inode
@@ -164,6 +168,7 @@ pub(super) fn record_source(record: &RecordKey, body: &Value) -> Option<SearchDo
     let id = record_document(record)?;
     let (title, body) = record_texts(record, body);
     Some(SearchDocument {
+        // Of the searched texts alone: a record whose other fields change is not indexed again.
         mark: VersionHash::of_bytes(format!("{title}\n{body}").as_bytes()).to_string(),
         id,
         prose_path: None,
@@ -194,6 +199,7 @@ pub(super) fn operation_source(operation: &OperationHead) -> SearchDocument {
             kind: DocumentKind::Log,
             key: operation.id.to_string(),
         },
+        // Operations never change, so any mark serves; only those of another history are removed.
         mark: operation.at.as_millis().to_string(),
         prose_path: None,
         title: String::new(),

@@ -72,6 +72,7 @@ pub fn search_project(
     ctx: &Context<'_>,
     request: &SearchRequest,
 ) -> Result<SearchOutcome, Failure> {
+    // Before anything is observed: a typing error in a filter should not cost a scan.
     let query = FilteredQuery::parse_query(&request.query)?;
     // Edits in files count at once: people search right after they saved.
     drop(observe_memory(ctx)?);
@@ -129,6 +130,7 @@ impl Search<'_> {
     ) -> Result<(Vec<DocumentKey>, ExpandedQuery), Failure> {
         update_index(self.ctx, self.state, index)?;
         let expanded = expand_query(&self.query.words, index)?;
+        // One more than shown tells whether there are more, without counting all matches.
         let most = self.limit.saturating_add(1);
         let wanted =
             |kind: &DocumentKind| self.query.kinds.is_empty() || self.query.kinds.contains(kind);
@@ -172,12 +174,15 @@ impl Search<'_> {
             if is_all || accepted.len() == most || !is_filtered {
                 return Ok(accepted);
             }
+            // Grows by a factor, so that a rare status in a large project needs few rounds.
             ranked = ranked.saturating_mul(FILTERED_FACTOR);
         }
     }
 
     /// Whether a document belongs to a node that passes the filters.
     fn passes_filters(&self, key: &DocumentKey) -> Result<bool, Failure> {
+        // Notes, memory and the log belong to no node: a filter by status or subtree cannot mean
+        // them.
         let Some(node) = self.load_owner(key)? else {
             return Ok(false);
         };
@@ -187,6 +192,8 @@ impl Search<'_> {
         let Some(under) = self.under else {
             return Ok(true);
         };
+        // Walked in the state and not read from the index, which has no hierarchy: a moved subtree
+        // needs no new index for this.
         let mut above = node.parent;
         while let Some(id) = above {
             if id == under {
@@ -234,6 +241,8 @@ impl Search<'_> {
                 prose_path_below(self.ctx, ancestors.first(), &node)
             }
         };
+        // The snippet is cut from the present text: prose outside of this search's turn of folders
+        // may be newer than the index.
         let text = match (is_plan, node.content.version_hash()) {
             (true, Some(version)) => self.state.load_text(version)?,
             (true, None) => None,

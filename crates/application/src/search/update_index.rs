@@ -101,6 +101,8 @@ pub(super) fn update_index(
     index: &dyn SearchIndex,
 ) -> Result<(), Failure> {
     let known: Option<IndexPosition> = index
+        // A position of another version of the program is none: everything is compared, nothing is
+        // lost.
         .load_position()?
         .and_then(|text| serde_json::from_str(&text).ok());
     let mut now = load_state_position(state)?;
@@ -170,6 +172,8 @@ fn load_changes(
 ) -> Result<Option<ChangedSources>, Failure> {
     let mut changed = ChangedSources::default();
     let count = head.0.saturating_sub(indexed.0);
+    // Comparing marks costs one list of the documents; from some number of operations on, loading
+    // them with all their facts costs more.
     if count > MAX_REPLAYED_OPERATIONS {
         return Ok(None);
     }
@@ -177,6 +181,8 @@ fn load_changes(
     if count == 0 {
         return Ok(Some(changed));
     }
+    // Numbers have no gaps, so the newest `count` operations are exactly those after the indexed
+    // one.
     for operation in state.load_operations(None, count)? {
         for fact in operation.facts {
             match fact {
@@ -230,6 +236,8 @@ fn index_changes(
             Some(document) => writer.push_document(document)?,
             None => writer.removed.push(node_document(DocumentKind::Plan, *id)),
         }
+        // Only with the node: where the plan's own text is unreadable, its prose can still be
+        // found.
         if node.is_none() {
             writer.removed.push(node_document(DocumentKind::Prose, *id));
         }
@@ -291,6 +299,8 @@ fn compare_everything(
             }
         }
     }
+    // Prose is compared by folder, from the plans in the index: that of a removed plan would never
+    // be looked at again.
     remove_prose_of_missing_plans(&tree, writer)?;
     // What is left has no source any more; of another history's log everything.
     writer.removed.extend(indexed.into_keys());

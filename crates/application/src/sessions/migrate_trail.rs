@@ -57,6 +57,7 @@ const MAX_LOG_LINES: usize = 500;
 pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     require_trail(ctx)?;
     let now = ctx.clock.now();
+    // Files are read before the write lock is taken.
     let lines = read_old_logs(ctx);
     let (from, tree) = find_older_trail(ctx, &lines, now)?;
     let root = tree.root.clone().ok_or_else(no_older_trail)?;
@@ -191,7 +192,7 @@ fn read_older_trail(
     Ok(None)
 }
 
-/// Returns the lines of the old logs, without headings, front matter and comments.
+/// Returns the lines of the old logs, without marks of lists and headings, front matter and comments.
 fn read_old_logs(ctx: &Context<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for path in OLD_LOG_PATHS {

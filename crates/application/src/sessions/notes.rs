@@ -73,6 +73,8 @@ impl StoredNote {
         };
         let session = anchor.session_stamp.map(|stamp| stamp.to_string());
         Some(NoteView {
+            // The time it was written: pinning gives the anchor another one, and the list must not
+            // reorder.
             at: view.as_ref().map_or(anchor.at, |view| view.at),
             shelf: view.and_then(|view| view.shelf),
             stamp: anchor.stamp.to_string(),
@@ -162,6 +164,7 @@ pub fn find_notes(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Note
             _ => note.anchor.is_some(),
         });
         for view in views.filter_map(StoredNote::to_view) {
+            // Records are read by prefix, which also finds the `-2` of the same minute.
             let is_wanted = view.stamp == key.key && (shelf.is_none() || view.shelf == shelf);
             if is_wanted && !found.contains(&view) && found.len() < request.limit {
                 found.push(view);
@@ -182,6 +185,7 @@ pub fn pin_note(ctx: &Context<'_>, stamp: &str) -> Result<NoteView, Failure> {
         return Err(unknown_note(stamp));
     };
     if note.anchor.is_none() {
+        // A note may be longer than what every briefing repeats.
         let text = validate_note_text(&mem.text, MAX_ANCHOR_CHARS)?;
         let anchor = Anchor {
             stamp: mem.stamp,
@@ -337,6 +341,8 @@ pub(super) fn record_note_change(
 ) -> Result<OperationId, Failure> {
     let planned = PlannedFiles::new(ctx, None);
     let now = ctx.clock.now();
+    // Before the operation is built: the decisions are a part of its facts, whichever of the two
+    // ways below records them.
     attach_note_decisions(ctx, &planned, &*tx, &ctx.actor, now, &mut facts)?;
     let operation = match (session, log) {
         (Some(mut change), Some((kind, text, stamp))) => {

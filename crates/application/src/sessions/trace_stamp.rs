@@ -69,6 +69,7 @@ impl TraceView {
 /// When the text is not a stamp, or the state cannot be read.
 pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> {
     let stamp: Stamp = text.parse()?;
+    // Nothing is observed first: stamps are given by commands, so no edited file can bring one.
     let state = ctx.store.begin_read()?;
     let mut view = TraceView {
         stamp: stamp.to_string(),
@@ -138,6 +139,7 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
 /// Returns the archived session files whose name has the stamp.
 fn find_archives(ctx: &Context<'_>, finds: &dyn Fn(Option<Stamp>) -> bool) -> Vec<String> {
     let entries = ctx.files.list_folder(ARCHIVE_FOLDER).into_iter();
+    // Up to the first dot: archives have several endings.
     let stamp_of = |name: &str| name.split('.').next().and_then(|name| name.parse().ok());
     entries
         .filter(|entry| entry.kind == FolderEntryKind::File && finds(stamp_of(&entry.name)))

@@ -143,6 +143,7 @@ pub(crate) fn load_current_trail(
     // parallel.
     let mut candidates = vec![
         session_before(ctx, state)?,
+        // Once more, for a host whose own last trajectory is finished.
         load_session_at(state, CurrentSession::LATEST_KEY)?,
     ];
     for session in candidates.drain(..).flatten() {

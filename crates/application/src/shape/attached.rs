@@ -56,6 +56,8 @@ impl AttachedChanges {
             .iter()
             .filter(|change| change.parent_before != change.parent_after)
             .map(|change| &change.node);
+        // Any change of the node after a comment counts as its answer. A rewritten reference or
+        // another parent is a change but no answer.
         let mut touched: Vec<NodeId> = changed.chain(moved).copied().collect();
         touched.sort_unstable();
         touched.dedup();
@@ -69,6 +71,8 @@ impl AttachedChanges {
         if let Some((memory, _)) = &memory {
             facts.extend(memory.change_facts());
         }
+        // Texts are in a hash map: without an order the same change would be recorded in another
+        // order each time.
         facts.sort_by_key(|fact| match fact {
             Fact::RecordChanged { record, .. } => (record.kind.clone(), record.key.clone()),
             _ => (String::new(), String::new()),
@@ -109,6 +113,8 @@ fn follow_generation(
         .and_then(|node| node.content.canonical_hash());
     let mut after = before.clone();
     path.clone_into(&mut after.scene);
+    // Only where the draft was written from the present blueprint. A scene that was stale before
+    // stays stale: a new path must not hide that.
     if let Some(ObservedContent::Text { canonical, .. }) = texts.rewritten.get(&node)
         && was == Some(before.blueprint)
     {
@@ -144,6 +150,7 @@ fn rebind_prose(
             canonical: *canonical,
         },
     };
+    // Prose that was already behind its plan stays behind it.
     Ok((was == Some(before.plan.canonical))
         .then(|| record_changed_fact(&key, Some(&before), Some(&after)))
         .flatten())
@@ -162,6 +169,8 @@ fn keep_comments_open(
     };
     let mut facts = Vec::new();
     for (key, comment) in read_records::<Comment>(tx, &comment_key_prefix(from))? {
+        // A closed comment stays with its node; after a merge it moves as well, since the node it
+        // was on is gone.
         if !comment.is_open(node) && from == to {
             continue;
         }
@@ -189,6 +198,8 @@ fn follow_memory(
     layout: &Layout,
 ) -> Result<Option<(domain::memory::StoryMemory, MemoryFiles)>, Failure> {
     let mut memory = load_memory(&*tx)?;
+    // Checked before the files are imported: most projects have no story memory, and the import
+    // reads its whole folder.
     if memory.scenes().all(|scene| scene.node.is_none()) {
         return Ok(None);
     }
@@ -210,6 +221,7 @@ fn follow_memory(
     if named.is_empty() {
         return Ok(None);
     }
+    // An edit by hand that was not imported yet would be overwritten by the files of the new paths.
     let files = import_edits_within(ctx, tx)?;
     memory = load_memory(&*tx)?;
     for (scene, path) in named {

@@ -144,6 +144,20 @@ pub struct ShapeOutcome {
     pub operation: Option<OperationId>,
 }
 
+impl ShapeOutcome {
+    /// Whether everything was as it should be already, such as numbers without gaps.
+    #[must_use]
+    pub fn changes_nothing(&self) -> bool {
+        self.renamed.is_empty()
+            && self.removed.is_empty()
+            && self.created_files.is_empty()
+            && self.moved_files.is_empty()
+            && self.changed_files.is_empty()
+            && self.removed_files.is_empty()
+            && self.changed_entities.is_empty()
+    }
+}
+
 /// The path of a node before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RenamedView {
@@ -167,18 +181,22 @@ pub fn change_shape(
     ctx: &Context<'_>,
     request: &ChangeShapeRequest,
 ) -> Result<ShapeOutcome, Failure> {
+    // A preview records nothing that a repeated request could find.
     let asked = (!request.dry_run).then(|| hash_request(&("shape", request)));
     with_observed_files(ctx, ScanScope::Everything, asked, |planned, tx| {
         let tree = load_plan_tree(&*tx)?;
         let resolved = resolve::resolve_change(ctx, &*tx, &tree, &request.change)?;
         refuse_claimed(ctx, &*tx, &tree, &resolved.request)?;
+        // A preview plans into a list of its own that is dropped: the same checks on occupied paths
+        // apply, and nothing is written after the transaction.
         let trial = PlannedFiles::new(ctx, None);
         let target = if request.dry_run { &trial } else { planned };
         let prepared = prepare_change(ctx, tx, &tree, &resolved, target, request.dry_run)?;
         let changed = collect_transitions_after(&*tx, &prepared)?;
         let mut outcome = prepared.to_outcome(&tree, &resolved, changed);
         outcome.dry_run = request.dry_run;
-        if request.dry_run {
+        // An empty operation would be the one that the next plain undo takes back.
+        if request.dry_run || outcome.changes_nothing() {
             return Ok(outcome);
         }
         let verb = match request.change {
@@ -190,6 +208,7 @@ pub fn change_shape(
         operation.facts = prepared.facts;
         operation.texts = prepared.texts;
         let id = record_with_decisions(ctx, planned, tx, operation)?;
+        // After the operation: the claims are compared with the names that the transaction has now.
         carry_renamed_claims(ctx, &*tx)?;
         prepared.attached.register_memory(ctx, tx)?;
         outcome.operation = Some(id);
@@ -204,6 +223,8 @@ fn refuse_claimed(
     tree: &Tree,
     request: &ShapeRequest,
 ) -> Result<(), Failure> {
+    // Only changes that end or divide a plan. A move or a new number keeps the node, and its claim
+    // follows it.
     let top = match request {
         ShapeRequest::Split { node, .. }
         | ShapeRequest::Merge { node, .. }
@@ -256,10 +277,14 @@ fn prepare_change(
     let rewriter = ReferenceRewriter::new(tree, &after, ctx.profiles, &layout, &moves);
     let mut files = ShapeFiles::gather(ctx, &moves)?;
     let mut texts = NewTexts::default();
+    // Every plan of the project, not only the changed ones: any text may name a node whose path
+    // changes.
     for node in tree.nodes().filter(|node| node.path.is_some()) {
         let shape = (&layout, &after);
         rewrite_plan(ctx, &*tx, node, shape, &rewriter, &mut files, &mut texts)?;
     }
+    // After the references are rewritten, because a split and a merge start from the rewritten
+    // texts.
     compose_texts(ctx, tree, resolved, &layout, &after, &mut files, &mut texts)?;
     files.plan_writes(planned)?;
     let shape_texts = ShapeTexts {
@@ -274,11 +299,13 @@ fn prepare_change(
     let mut facts = decide_shape_facts(tree, &layout, &shape_texts, now);
     facts.extend(relabel_remaining(ctx, tree, &layout));
     rebind_relied_sections(ctx, &*tx, tree, &after, &texts.all, &mut facts)?;
+    // Gathering imports edits of the memory's files into the state, which a preview must not do.
     let attached = match is_preview {
         true => AttachedChanges::default(),
         false => AttachedChanges::gather(ctx, tx, tree, &after, &layout, &shape_texts, now)?,
     };
     facts.extend(attached.facts());
+    // Last: a status follows from all facts before it, the carried approvals included.
     cascade_statuses(ctx, &*tx, &mut facts, &texts.all, now, None)?;
     Ok(PreparedChange {
         now,
@@ -404,6 +431,8 @@ fn compose_texts(
             };
             let first = first.to_owned();
             let found = texts.observe(level, &first);
+            // A shortened text is not "the same with other references", so its approval is not
+            // carried to it.
             texts.rewritten.remove(&node.id);
             texts.reworded.insert(node.id, found);
             let target = files.target_of(&was);
@@ -420,6 +449,7 @@ fn compose_texts(
         let other = texts.removed.get(&old).cloned().unwrap_or_default();
         let text = merge_texts(&files.current_text(ctx, &was), &other);
         let found = texts.observe(level, &text);
+        // As after a split: nobody approved the merged text.
         texts.rewritten.remove(&new);
         texts.reworded.insert(new, found);
         let target = files.target_of(&was);
@@ -481,6 +511,7 @@ fn collect_transitions_after(
     state: &dyn Snapshot,
     prepared: &PreparedChange,
 ) -> Result<Vec<TransitionView>, Failure> {
+    // Transitions are described from the state before the operation, which has no node of that id.
     let is_known = |id: &NodeId| prepared.layout.added.as_ref().is_none_or(|it| it.id != *id);
     let known: Vec<Fact> = prepared
         .facts

@@ -48,6 +48,9 @@ impl ResolvedChange<'_> {
                 format!("merge {was} into {}", path_in(after, Some(*into)))
             }
             (ShapeRequest::Remove { .. }, _) => format!("remove {was}"),
+            (ShapeRequest::CloseGaps { parent: None }, _) => {
+                "renumber the plans at the top".to_owned()
+            }
             (ShapeRequest::CloseGaps { .. }, _) => format!("renumber the children of {was}"),
             _ => format!("{} {was} to {now}", self.verb),
         }
@@ -56,6 +59,7 @@ impl ResolvedChange<'_> {
     /// Refuses ids that are in use on another branch.
     pub(super) fn refuse_taken(&self, layout: &Layout) -> Result<(), Failure> {
         let given = layout.changes.iter().map(|change| &change.after.alias);
+        // A node may keep its own id, and siblings may exchange theirs.
         let olds: Vec<&str> = layout
             .changes
             .iter()
@@ -141,6 +145,14 @@ pub(super) fn resolve_change<'p>(
         ShapeChange::Renumber { node, id } => {
             let node = find(node)?;
             resolve_renumber(ctx, state, tree, node, id.as_deref())
+        }
+        ShapeChange::CloseGaps { node } if node.is_empty() => {
+            let top = find_numbered_root(ctx, tree)?;
+            let request = ShapeRequest::CloseGaps { parent: None };
+            Ok(ResolvedChange {
+                subject: None,
+                ..simple(top, request, "renumber")?
+            })
         }
         ShapeChange::CloseGaps { node } => {
             let node = find(node)?;
@@ -242,10 +254,27 @@ fn find_named<'t>(
     tree: &'t Tree,
     words: &[String],
 ) -> Result<&'t Node, Failure> {
-    let (id, rest) = find_node(ctx, state, words)?;
+    // No name contains a space: one argument may hold both words of `chapter 2`.
+    let words: Vec<String> = words
+        .iter()
+        .flat_map(|word| word.split_whitespace())
+        .map(str::to_owned)
+        .collect();
+    let (id, rest) = find_node(ctx, state, &words)?;
     reject_extra_words(rest)?;
     tree.get(id)
         .ok_or_else(|| Failure::invalid("plans of the trail have no shape to change".to_owned()))
+}
+
+/// Returns the first plan at the top whose level is numbered.
+fn find_numbered_root<'t>(ctx: &Context<'_>, tree: &'t Tree) -> Result<&'t Node, Failure> {
+    let is_numbered = |node: &&Node| {
+        let profile = ctx.find_profile(&node.profile);
+        let level = profile.and_then(|profile| profile.find_level(&node.level));
+        level.is_some_and(|level| level.alias.is_numbered() && !level.is_flat())
+    };
+    let found = tree.root_nodes().find(is_numbered);
+    found.ok_or_else(|| Failure::refused("there are no numbered plans at the top"))
 }
 
 fn profile_of<'p>(ctx: &Context<'p>, node: &Node) -> Result<&'p Profile, Failure> {
@@ -322,6 +351,11 @@ fn resolve_insert<'p>(
 ) -> Result<ResolvedChange<'p>, Failure> {
     let (reference, rest) = NodeReference::parse_words(words, ctx.profiles)?;
     reject_extra_words(rest)?;
+    let under = match under {
+        Some(under) => Some(tree.alias_path(find_named(ctx, state, tree, &[under.to_owned()])?)),
+        None => None,
+    };
+    let under = under.as_deref();
     let path = match under {
         Some(under) => format!("{under}/{}", reference.joined_name()),
         None => reference.joined_name(),
@@ -350,6 +384,8 @@ fn resolve_insert<'p>(
         })?;
         Some((profile, level))
     });
+    // Only "not found" may mean a free number. An ambiguous name has candidates, and inserting at a
+    // guess would renumber the wrong siblings.
     let (true, Some((profile, level))) = (missing.kind == crate::FailureKind::NotFound, fitting)
     else {
         return Err(missing);
@@ -381,6 +417,8 @@ fn resolve_renumber<'p>(
 ) -> Result<ResolvedChange<'p>, Failure> {
     let profile = profile_of(ctx, node)?;
     let level = profile.find_level(&node.level).ok_or(Unresolved::Nothing)?;
+    // The ids of flat levels are unique in the repository, so other branches and worktrees are
+    // asked (law 6). A nested number only has to be free below its parent.
     let mut taken = Vec::new();
     if level.is_flat() {
         taken = list_taken_ids(ctx, state, level)?;

@@ -53,6 +53,7 @@ impl ShapeFiles {
             let Some(target) = moves.target_of(&path) else {
                 continue;
             };
+            // A plan may be named both by its own path and by the folder of its parent.
             if !files.moved.contains_key(&path) {
                 let text = read_movable_file(ctx, &path)?;
                 files.current.insert(path.clone(), text);
@@ -70,6 +71,8 @@ impl ShapeFiles {
     /// Refuses a move onto a file that stays.
     fn refuse_occupied(&self, ctx: &Context<'_>) -> Result<(), Failure> {
         for (was, target) in &self.moved {
+            // Renumbering shifts files onto each other's paths; a target that is itself moved away
+            // is free by then.
             let leaves = self.moved.contains_key(target) || self.removed.contains(target);
             if !leaves && !matches!(ctx.files.stat_file(target), FileStatResult::Missing) {
                 let what = format!("`{was}` cannot be moved: there is a `{target}` already");
@@ -147,6 +150,7 @@ impl ShapeFiles {
         let Some(more) = self.read_text(ctx, &from) else {
             return;
         };
+        // Appended and not replaced: both texts are the author's, and none may be lost.
         let text = match self.read_text(ctx, &to) {
             Some(text) => format!("{}\n\n{more}", text.trim_end()),
             None => more,
@@ -157,6 +161,8 @@ impl ShapeFiles {
 
     /// Plans every write: new texts, moved files, and the files that are no longer there.
     pub(super) fn plan_writes(&self, planned: &PlannedFiles<'_>) -> Result<(), Failure> {
+        // All targets before the removals: when two plans swap their paths, each source is also a
+        // target and must not be deleted.
         let mut targets: BTreeMap<&str, &str> = BTreeMap::new();
         for (was, target) in &self.moved {
             if let Some(text) = self.current.get(was) {
@@ -228,6 +234,8 @@ pub(crate) fn list_files_below(
                 FolderEntryKind::File | FolderEntryKind::Other => files.push(path),
             }
         }
+        // Each moved file is read and recorded with its content, so that an interrupted move can be
+        // completed: a folder with something else in it must not be taken along.
         if files.len() + folders.len() > MAX_MOVED_FILES {
             let what = format!("`{folder}` has more than {MAX_MOVED_FILES} files");
             return Err(Failure::refused(what)

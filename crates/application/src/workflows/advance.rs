@@ -17,7 +17,9 @@ use domain::workflow::{
 use serde::Serialize;
 
 use super::step_context::{StepContext, gather_context};
-use super::{FlowView, RunSelector, current_step, find_run, find_workflow, run_changed};
+use super::{
+    FlowView, RunSelector, current_step, find_run, find_workflow, observe_milestones, run_changed,
+};
 use crate::completion::{CompletionScope, find_gaps};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -54,6 +56,7 @@ pub fn advance_run(
     which: &RunSelector,
     how: FlowMove,
 ) -> Result<AdvanceOutcome, Failure> {
+    drop(observe_milestones(ctx)?);
     run_with_files(ctx, &("flow", which, how), |tx, planned| {
         let run = find_run(ctx, &*tx, which)?;
         let workflow = find_workflow(ctx, &run.workflow)?;
@@ -70,6 +73,8 @@ pub fn advance_run(
         let said = reviews::review_actor(ctx);
         let before = ground.review.clone();
         let mut review = ground.review.clone();
+        // On a copy: the conclusion is recorded only if the move is allowed, or if it waits for a
+        // person.
         let concluded = match (&mut review, step.kind, how) {
             (Some(review), StepKind::Gate, FlowMove::Pass | FlowMove::Fail) => {
                 Some(review.conclude_iteration(said, &ctx.policy.review)?)
@@ -154,6 +159,7 @@ fn complete_document(
     };
     let node = load_node(state, document.record.node)?;
     let scope = CompletionScope::WithoutWorkflow;
+    // Not an error: the run ends all the same, and the document stays open with what is missing.
     if node.progress == Progress::Complete || !find_gaps(ctx, state, &node, scope)?.is_empty() {
         return Ok(());
     }

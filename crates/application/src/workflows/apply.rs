@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::step_context::{WaveMilestone, gather_context};
-use super::{RunSelector, current_step, find_run, find_workflow};
+use super::{RunSelector, current_step, find_run, find_workflow, observe_milestones};
 use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -41,6 +41,7 @@ pub fn apply_changes(
     which: &RunSelector,
     milestone: &str,
 ) -> Result<AppliedMilestone, Failure> {
+    drop(observe_milestones(ctx)?);
     run_with_files(ctx, &("flow apply", which, milestone), |tx, planned| {
         let run = find_run(ctx, &*tx, which)?;
         let workflow = find_workflow(ctx, &run.workflow)?;
@@ -68,6 +69,7 @@ pub fn apply_changes(
             return Err(Failure::refused(what).with_step(format!("tl progress {path} active")));
         }
         let read_file = |path: &str| read_project_file(ctx, path);
+        // All diffs are tried in memory first: a milestone is applied as a whole or not at all.
         let files = apply_milestone(planned_milestone, &read_file)
             .map_err(|unapplied| unapplied_failure(id, &path, &unapplied))?;
         for (file, text) in &files {
@@ -85,6 +87,8 @@ pub fn apply_changes(
             });
         }
         let operation = planned.record_operation(tx, operation)?;
+        // After the operation: a claim that fails undoes the transaction, and no file is written
+        // before its commit.
         if one.claimed_by.is_none() {
             claim_node::claim_within(ctx, tx, node, &path)?;
         }

@@ -23,6 +23,8 @@ pub use self::definitions::{WorkflowLine, list_workflows};
 pub use self::step_context::WaveMilestone;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::observe::observe_then_read;
+use crate::scan::ScanScope;
 
 /// Selects a workflow run.
 #[derive(Clone, Debug, Default)]
@@ -75,6 +77,12 @@ impl FlowView {
     }
 }
 
+/// Records what changed in the files, and in the decisions that git brought: a milestone that a
+/// merged branch completed is not handed out or waited for again.
+fn observe_milestones<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot + 's>, Failure> {
+    observe_then_read(ctx, ScanScope::Everything)
+}
+
 /// Returns the active runs on a subject.
 pub(crate) fn active_runs(
     state: &dyn Snapshot,
@@ -124,12 +132,14 @@ pub(crate) fn find_run(
     let mut fitting: Vec<FlowRun> = all.into_iter().map(|(_, run)| run).filter(named).collect();
     match fitting.len() {
         1 => Ok(fitting.remove(0)),
-        0 => Err(Failure::not_found("no workflow is under way here").with_step("tl flow list")),
+        0 => Err(Failure::not_found("no workflow is under way here")
+            .with_step("tl flow start planner --new \"TITLE\"   # plan milestones")
+            .with_step("tl flow list")),
         _ => {
             let failure = Failure::invalid("several workflows are under way");
             Err(fitting.iter().fold(failure, |failure, run| {
                 failure.with_step(format!(
-                    "name one of them: --for {} --flow {}",
+                    "tl flow next --for {} --flow {}   # name one of them",
                     run.subject, run.workflow
                 ))
             }))

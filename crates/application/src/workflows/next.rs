@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::step_context::{WaveMilestone, gather_context};
-use super::{FlowView, RunSelector, current_step, find_run, find_workflow};
+use super::{FlowView, RunSelector, current_step, find_run, find_workflow, observe_milestones};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -33,7 +33,7 @@ pub struct NextStep {
 /// # Errors
 /// When there is no active run, or its document cannot be read.
 pub fn show_next_step(ctx: &Context<'_>, which: &RunSelector) -> Result<NextStep, Failure> {
-    let state = ctx.store.begin_read()?;
+    let state = observe_milestones(ctx)?;
     let run = find_run(ctx, &*state, which)?;
     let workflow = find_workflow(ctx, &run.workflow)?;
     let (at, step) = current_step(&workflow, &run)?;

@@ -61,6 +61,7 @@ pub fn start_run(
     };
     // Only now: resolving a node may observe files and needs the lock itself.
     let mut tx = ctx.store.begin_write()?;
+    // Under the lock: of two sessions that start the same workflow, the second is refused.
     let (run, facts) = new_run(&*tx, &workflow, &subject)?;
     let mut operation =
         ctx.new_operation(Verb::Flow, format!("start {} on {subject}", workflow.name));

@@ -2,7 +2,9 @@
 //! current wave.
 
 use domain::node::{Node, Progress};
-use domain::plan_document::{Plan, ProblemGrade, check_context, check_plan, compute_waves};
+use domain::plan_document::{
+    Plan, ProblemGrade, check_context, check_plan, compute_waves, find_missing_documentation,
+};
 use domain::ports::{FileReadResult, HeldClaim, Snapshot};
 use domain::record;
 use domain::review::{LoopState, Review};
@@ -20,6 +22,9 @@ use crate::plan_documents::{
     OpenedDocument, check_plan_diffs, load_document, open_document, read_document_file,
     refuse_changed_context,
 };
+
+/// Maximum size of a file that is searched for planned documentation.
+const MAX_DOCUMENTED_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The data a step depends on.
 #[derive(Debug, Default)]
@@ -97,6 +102,8 @@ fn milestone_waves(plan: &Plan) -> Vec<Vec<String>> {
     // A frozen plan contains its waves; those of an unfrozen one follow from the dependencies.
     let given = &plan.milestone_dependencies.waves;
     let waves = if given.is_empty() {
+        // A cycle has no waves; `Requirement::Whole` reports it, and this step only has to show the
+        // rest.
         compute_waves(plan).unwrap_or_default()
     } else {
         given.clone()
@@ -223,6 +230,7 @@ impl StepContext {
                 }
             }
             Requirement::Documented => missing.extend(self.undocumented_milestones()),
+            Requirement::DocumentationBuilt => missing.extend(self.missing_texts(ctx)),
             Requirement::Wave => missing.extend(self.open_milestones(ctx, state, run)?),
             Requirement::Reconciled => missing.extend(self.find_holes(ctx, state)?),
             // Decided in `advance_run`, which repeats the step for every wave.
@@ -288,6 +296,22 @@ impl StepContext {
             .collect()
     }
 
+    /// Lists the planned texts that the files of their milestones do not have.
+    fn missing_texts(&self, ctx: &Context<'_>) -> Vec<String> {
+        let read = |path: &str| match ctx.files.read_file(path, MAX_DOCUMENTED_BYTES) {
+            FileReadResult::Text { text, .. } => Some(text),
+            FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
+        };
+        let milestones = self
+            .document
+            .iter()
+            .flat_map(|document| &document.plan.milestones);
+        milestones
+            .flat_map(|milestone| find_missing_documentation(milestone, read))
+            .map(|missing| missing.render_line())
+            .collect()
+    }
+
     /// Lists the milestones up to the current wave that are not complete, or no longer proved.
     fn open_milestones(
         &self,
@@ -300,6 +324,8 @@ impl StepContext {
             return Ok(missing);
         };
         let waves = usize::try_from(run.wave).unwrap_or(1);
+        // All waves up to this one: later work may have reopened an earlier milestone, or made its
+        // proof stale.
         for id in self.waves.iter().take(waves).flatten() {
             let path = format!("{}/{id}", document.id);
             let node = state
@@ -334,6 +360,7 @@ impl StepContext {
     /// Lists what the plan promises and the repository does not have. A person may end the run all the
     /// same.
     fn find_holes(&self, ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
+        // Without a repository there is nothing to compare the plan with.
         let (Some(document), Some(repository)) = (&self.document, ctx.git.repository_changes())
         else {
             return Ok(Vec::new());

@@ -4,7 +4,7 @@ use domain::node::Progress;
 use serde::Serialize;
 
 use super::step_context::gather_context;
-use super::{RunSelector, current_step, find_run, find_workflow};
+use super::{RunSelector, current_step, find_run, find_workflow, observe_milestones};
 use crate::claim_node::{self, ClaimView};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
@@ -24,6 +24,7 @@ pub struct TakenMilestone {
 /// # Errors
 /// When the step has no wave, or every open milestone is claimed.
 pub fn take_milestone(ctx: &Context<'_>, which: &RunSelector) -> Result<TakenMilestone, Failure> {
+    drop(observe_milestones(ctx)?);
     // Choosing and claiming in one transaction: parallel sessions must not get the same milestone.
     let mut tx = ctx.store.begin_write()?;
     let run = find_run(ctx, &*tx, which)?;

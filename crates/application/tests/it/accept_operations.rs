@@ -3,7 +3,7 @@
 use application::Context;
 use application::accept_operations::accept_operations;
 use domain::approval::Approval;
-use domain::authorization::{AuthenticatedPrincipal, Scope};
+use domain::authorization::{AuthenticatedPrincipal, CredentialKind, Scope};
 use domain::cascade::StatusChangeGroup;
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
@@ -142,7 +142,7 @@ fn admitted(principal: &str, scope: Scope) -> AuthenticatedPrincipal {
     AuthenticatedPrincipal {
         principal: principal.into(),
         scope,
-        token: Some(7),
+        credential: CredentialKind::Token(7),
     }
 }
 

@@ -174,6 +174,8 @@ fn a_condemned_text_needs_force_and_another_text_does_not() {
     );
     world.files.edit(SCENE, "# scene-0101, rewritten\n");
     assert_eq!(world.status("scene-0101"), Status::Draft);
+    world.approve("scene-0101").unwrap();
+    assert_eq!(world.status("scene-0101"), Status::Approved);
     // The first text is still condemned when it comes back.
     world.files.edit(SCENE, "# scene-0101\n");
     assert_refused(
@@ -181,7 +183,12 @@ fn a_condemned_text_needs_force_and_another_text_does_not() {
         FailureKind::Refused,
         "was condemned by",
     );
+    assert_eq!(world.status("scene-0101"), Status::Invalid);
     approve_with_force(&world, "scene-0101").unwrap();
+    assert_eq!(world.status("scene-0101"), Status::Approved);
+    world.files.edit(SCENE, "# scene-0101, rewritten\n");
+    assert_eq!(world.status("scene-0101"), Status::Draft);
+    world.files.edit(SCENE, "# scene-0101\n");
     assert_eq!(world.status("scene-0101"), Status::Approved);
 }
 

@@ -11,11 +11,12 @@ use application::{Failure, FailureKind};
 use domain::approval::Force;
 use domain::approval_question::{NoDecision, QuestionChannel};
 use domain::node::Status;
-use domain::policy::ApprovalPolicy;
+use domain::policy::{ApprovalPolicy, CascadePolicy};
 
 use crate::world::{ACT, CHAPTER, World, assert_refused, words};
 
 const SECOND: &str = "acts/act-1/chapters/chapter-02/plan.md";
+const FIRST_SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
 const SCENE: &str = "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md";
 
 /// An act with two chapters and a scene that nobody approved, where only people approve.
@@ -83,6 +84,69 @@ fn one_answer_approves_a_subtree_in_one_operation_and_one_undo_reverts_it() {
     assert!(again.questions.is_empty() && again.left_out.is_empty());
     undo_operations(&world.ctx(), UndoTarget::Newest).unwrap();
     assert_eq!(statuses(&world), [Status::Draft; 4]);
+}
+
+/// In a batch a parent is read once for all its children.
+#[test]
+fn a_batch_records_the_approvals_that_its_plans_get_one_by_one() {
+    let plans = [
+        (
+            "act-1",
+            ACT,
+            "# Act\n\n## Characters\n- Ann\n\n## Chapter 1\nThe storm.\n\n## Chapter 2\nThe thief.\n",
+        ),
+        (
+            "act-1/chapter-01",
+            CHAPTER,
+            "# One\n\n## Characters\n- Bob\n\n## Timeline\nDays 2–4\n",
+        ),
+        // The same text as its sibling: its children's warnings name this one.
+        (
+            "act-1/chapter-02",
+            SECOND,
+            "# One\n\n## Characters\n- Bob\n\n## Timeline\nDays 2–4\n",
+        ),
+        (
+            "act-1/chapter-01/scene-0101",
+            FIRST_SCENE,
+            "# A\n\n## Characters\n- Cid\n\n## Timeline\nDay 9\n",
+        ),
+        (
+            "act-1/chapter-02/scene-0201",
+            SCENE,
+            "# B\n\n## Characters\n- Cid\n- Bob\n",
+        ),
+    ];
+    let make = || {
+        let mut world = World::new();
+        world.policy.cascade = CascadePolicy::Precise;
+        for (_, file, text) in plans {
+            world.files.edit(file, text);
+        }
+        world
+    };
+    let approvals = |world: &World| -> Vec<_> {
+        let state = world.store.begin_read().unwrap();
+        let mut nodes = state.all_nodes().unwrap();
+        nodes.sort_by(|one, other| one.path.cmp(&other.path));
+        let approvals = nodes.into_iter().filter_map(|node| node.approval);
+        approvals
+            .map(|it| (it.version, it.parent, it.warnings, it.relied_sections))
+            .collect()
+    };
+    let (batch, single) = (make(), make());
+    let asked = ask(&batch, &below("act-1", WaitingPlans::All));
+    approve(&batch, &asked.asked_questions()).unwrap();
+    for (plan, ..) in plans {
+        single.approve(plan).unwrap();
+    }
+    let together = approvals(&batch);
+    assert_eq!(together.len(), plans.len());
+    assert_eq!(together, approvals(&single));
+    let warned = together.iter().filter(|it| !it.2.is_empty()).count();
+    assert_eq!(warned, 4, "{together:?}");
+    let named = format!("{together:?}");
+    assert!(named.contains("parent `chapter-02`"), "{named}");
 }
 
 #[test]

@@ -45,6 +45,32 @@ fn a_typed_approval_of_another_text_than_the_shown_one_asks_again() {
 }
 
 #[test]
+fn a_typed_approval_shows_everything_since_the_approved_text() {
+    let mut world = World::with_story();
+    world.policy.approval = ApprovalPolicy::Human;
+    let session = Session::new(&world, "s");
+    let first = "# act-1\n\nNOBODY SURVIVES\n";
+    world.files.edit(ACT, first);
+    assert_eq!(world.status("act-1"), Status::Draft);
+    world
+        .files
+        .edit(ACT, &format!("{first}The gate is shut.\n"));
+    let asked = session.prompt("/approve-plan act 1").reply.block.unwrap();
+    for shown in ["NOBODY SURVIVES", "The gate is shut."] {
+        assert!(asked.contains(shown), "{shown}: {asked}");
+    }
+    // The code of one plan, or of another session's question, opens no other.
+    let question =
+        application::approval_question::build_question(&world.agent("t"), &words("act-1"));
+    let code = question.unwrap().unwrap().question_code();
+    let again = session.prompt(&format!("/approve-plan act 1 {code}"));
+    assert!(again.reply.block.is_some(), "{again:?}");
+    assert_eq!(world.status("act-1"), Status::Draft);
+    session.prompt(typed_line(&asked));
+    assert_eq!(world.status("act-1"), Status::Approved);
+}
+
+#[test]
 fn a_plan_too_long_for_the_message_cannot_be_approved_by_a_typed_command() {
     let mut world = World::new();
     world.policy.approval = ApprovalPolicy::Human;

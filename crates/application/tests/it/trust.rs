@@ -13,6 +13,7 @@ use application::undo::{UndoTarget, undo_operations};
 use application::{Context, Failure, FailureKind};
 use domain::approval::Force;
 use domain::authorization::Scope;
+use domain::ids::Principal;
 use domain::node::Status;
 use domain::operation::Verb;
 use domain::policy::{ApprovalPolicy, Policy};
@@ -34,6 +35,11 @@ fn with_database() -> (tempfile::TempDir, World) {
     (folder, world)
 }
 
+/// The user of the machine.
+fn user() -> Principal {
+    Principal::Human("mara".to_owned())
+}
+
 fn token(
     ctx: &Context<'_>,
     principal: &str,
@@ -46,6 +52,7 @@ fn token(
         scope,
         lasts,
         secret: format!("tl_{principal}_{scope}"),
+        user: user(),
     };
     create_token(ctx, &request)
 }
@@ -61,7 +68,7 @@ fn an_agent_neither_creates_nor_revokes_tokens() {
     );
     let made = token(&world.ctx(), "agent:ci/1", Scope::Read, None).unwrap();
     assert_refused(
-        revoke_token(&agent, made.id),
+        revoke_token(&agent, made.id, &user()),
         FailureKind::Refused,
         "by a person",
     );
@@ -95,7 +102,7 @@ fn a_token_expires_and_a_revoked_one_stays_listed() {
     let short = token(&world.ctx(), "human:anna", Scope::Read, Some(60_000)).unwrap();
     let long = token(&world.ctx(), "human:boris", Scope::Read, None).unwrap();
     world.clock.advance_seconds(120);
-    revoke_token(&world.ctx(), long.id).unwrap();
+    revoke_token(&world.ctx(), long.id, &user()).unwrap();
     let states: Vec<(u64, TokenState)> = list_tokens(&world.ctx())
         .unwrap()
         .into_iter()
@@ -115,8 +122,8 @@ fn a_token_expires_and_a_revoked_one_stays_listed() {
 fn revoking_twice_is_one_line_of_the_audit_log() {
     let (_folder, world) = with_database();
     let made = token(&world.ctx(), "human:anna", Scope::Read, None).unwrap();
-    revoke_token(&world.ctx(), made.id).unwrap();
-    revoke_token(&world.ctx(), made.id).unwrap();
+    revoke_token(&world.ctx(), made.id, &user()).unwrap();
+    revoke_token(&world.ctx(), made.id, &user()).unwrap();
     let actions: Vec<String> = list_audit_log(&world.ctx(), 10)
         .unwrap()
         .into_iter()
@@ -124,7 +131,7 @@ fn revoking_twice_is_one_line_of_the_audit_log() {
         .collect();
     assert_eq!(actions, ["token revoke", "token create"]);
     assert_refused(
-        revoke_token(&world.ctx(), 99),
+        revoke_token(&world.ctx(), 99, &user()),
         FailureKind::NotFound,
         "no token `99`",
     );

@@ -1,9 +1,14 @@
 //! Gates for the work on tickets, through the events of a host and a repository.
 
 use application::claim_node::claim_node;
+use application::handle_host_event::EventOutcome;
+use application::list_tickets::{TicketFilter, list_tickets};
 use application::move_focus::{FocusMove, move_focus};
+use application::next_work::list_next_work;
 use application::override_gate::{OverrideRequest, override_gate};
+use application::project_status::{load_brief_status, load_project_status};
 use application::show_node::show_node;
+use application::show_tree::show_tree;
 use application::tickets::{list_scenarios, set_phase, set_work_level};
 use application::where_am_i::where_am_i;
 use domain::host_event::{Happening, Host, Reply};
@@ -147,6 +152,41 @@ fn enter_as_person(world: &World, node: &str) {
         claim: false,
     };
     move_focus(&world.ctx(), &request).unwrap();
+}
+
+#[test]
+fn lines_written_by_commands_alone_are_told_once_when_they_cross_the_limit() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let session = Session::with_git(&world, "s", &git);
+    let told = |outcome: EventOutcome| outcome.reply.context.unwrap_or_default();
+    let is_told = |text: &str| text.contains("the limit is 400: commit before");
+    git.change_lines("src/a.rs", 400);
+    assert!(!is_told(&told(session.ran("python generate.py"))));
+    git.change_lines("src/a.rs", 500);
+    let text = told(session.ran("python generate.py"));
+    assert!(text.contains("500 uncommitted changed lines"), "{text}");
+    git.change_lines("src/a.rs", 600);
+    assert!(!is_told(&told(session.ran("python generate.py"))));
+    git.commit("feat: generated");
+    git.change_lines("src/a.rs", 0);
+    session.ran("git commit -m x");
+    git.change_lines("src/a.rs", 500);
+    assert!(is_told(&told(session.ran("python generate.py"))));
+}
+
+#[test]
+fn in_a_large_repository_lines_of_commands_are_counted_at_the_next_prompt() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    git.grow_large();
+    let session = Session::with_git(&world, "s", &git);
+    let told = |outcome: EventOutcome| outcome.reply.context.unwrap_or_default();
+    let is_told = |text: &str| text.contains("500 uncommitted changed lines");
+    git.change_lines("src/a.rs", 500);
+    let counts = git.line_counts();
+    assert!(!is_told(&told(session.ran("python generate.py"))));
+    assert_eq!(git.line_counts(), counts);
+    assert!(is_told(&told(session.prompt("go on"))));
+    assert!(!is_told(&told(session.prompt("go on, please"))));
 }
 
 #[test]
@@ -306,7 +346,7 @@ fn a_new_phase_asks_for_a_commit_first_and_gives_its_guide() {
     let asked = session.before_write("src/a.rs", "fn a() {}\n");
     assert_eq!(blocked(&asked), ["phase"]);
     let reason = asked.reply.block.unwrap();
-    assert!(reason.contains("commit to proceed") && reason.contains("# Implement"));
+    assert!(reason.contains("git commit -m") && reason.contains("# Implement"));
     let asked = session.before_write("src/a.rs", "fn a() {}\n");
     assert_eq!(blocked(&asked), ["phase"], "until the commit");
     let reason = asked.reply.block.unwrap();
@@ -454,6 +494,54 @@ fn commits_lead_a_scenario_through_its_cycle_to_the_next_one() {
     assert_eq!(progress(&world, "017a/one"), Progress::Complete);
     let scenarios = list_scenarios(&world.ctx(), &words("017a")).unwrap();
     assert!(scenarios.scenarios[1].current);
+}
+
+#[test]
+fn commits_outside_of_any_hook_are_shown_and_recorded_by_nobody() {
+    let (world, git) = with_scenarios();
+    for subject in ["test: one", "feat: one", "refactor: one", "test: two"] {
+        git.commit(subject);
+    }
+    let operations = || {
+        world
+            .store
+            .begin_read()
+            .unwrap()
+            .last_operation_id()
+            .unwrap()
+    };
+    let before = operations();
+    // A person looks, in another session than the one that works.
+    let ctx = world.ctx().with_git_and_session(&git, "person".to_owned());
+    for status in [
+        load_project_status(&ctx).unwrap(),
+        load_brief_status(&ctx).unwrap(),
+    ] {
+        let scenarios = status.levels.iter().find(|one| one.level == "scenario");
+        assert_eq!(scenarios.map(|one| one.completed), Some(1));
+    }
+    let next = list_next_work(&ctx, 50).unwrap();
+    let is_listed = |path: &str| next.ready.iter().any(|item| item.path == path);
+    assert!(!is_listed("017/017a/one"), "{next:?}");
+    let tree = show_tree(&ctx, &words("017a")).unwrap();
+    let progress_of = |id: &str| {
+        let scenarios = &tree[0].children;
+        let found = scenarios.iter().find(|one| one.entity_id == id);
+        found.map(|one| one.progress)
+    };
+    assert_eq!(progress_of("one"), Some(Progress::Complete));
+    let tickets = list_tickets(&ctx, &TicketFilter::default()).unwrap();
+    let ticket = tickets.iter().find(|one| one.id == "017a").unwrap();
+    assert_eq!((ticket.completed_scenarios, ticket.cycle), (1, Some("red")));
+    assert_eq!(operations(), before, "looking records nothing");
+    // So the agent still hears it from its own hook.
+    let told = Session::with_git(&world, "s", &git).ran("git commit -m x");
+    let told = told.reply.context.unwrap_or_default();
+    assert!(told.contains("1/2 scenarios"), "{told}");
+    // Once it is recorded, nothing is derived.
+    let reads = git.history_reads();
+    load_project_status(&ctx).unwrap();
+    assert_eq!(git.history_reads(), reads);
 }
 
 #[test]

@@ -1,0 +1,174 @@
+//! What an operation changed: the plans with their names and differences.
+//!
+//! Lists read only heads of operations. This reads the facts, of one operation for its page, or of
+//! the small ones of a list.
+
+use std::collections::HashMap;
+
+use domain::ids::{NodeId, OperationId, VersionHash};
+use domain::operation_changes::{ChangeCollector, ChangedNode, NodeChange, list_operation_changes};
+use domain::ports::Snapshot;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::tree_cache::CachedTree;
+use crate::views::{DiffView, OperationView};
+
+/// Maximum number of facts of an operation whose plans a list names.
+const MAX_SUMMARISED_FACTS: usize = 60;
+/// Maximum number of plans that a list names per operation.
+const MAX_NAMED_PLANS: usize = 3;
+/// Maximum number of plans on the page of an operation.
+const MAX_LISTED_PLANS: usize = 200;
+/// Maximum number of differences on the page of an operation.
+const MAX_DIFFS: usize = 20;
+
+/// An operation with what it changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationDetail {
+    pub operation: OperationView,
+    pub plans: Vec<ChangedPlan>,
+    /// Number of plans that are not listed.
+    pub more: usize,
+    /// Number of changed records, by kind.
+    pub records: Vec<(String, usize)>,
+}
+
+/// A plan that an operation changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChangedPlan {
+    /// `None` for a plan that is gone.
+    pub path: Option<String>,
+    pub name: String,
+    pub changes: Vec<NodeChange>,
+    /// The difference of its text, if that is among the changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<DiffView>,
+}
+
+/// The plans of an operation in a list: the first of them, and their number.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OperationPlans {
+    pub named: Vec<ChangedPlan>,
+    pub total: usize,
+}
+
+/// Returns an operation with everything it changed.
+///
+/// # Errors
+/// When there is no such operation, or the state cannot be read.
+pub fn describe_operation(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    id: OperationId,
+) -> Result<OperationDetail, Failure> {
+    let state = ctx.store.begin_read()?;
+    let head = state.operation_head(id)?.ok_or_else(|| {
+        Failure::not_found(format!("there is no operation {id}")).with_step("tl log")
+    })?;
+    let mut changes = ChangeCollector::default();
+    state.visit_facts(id, &mut |fact| changes.add_fact(&fact))?;
+    let changes = changes.finish();
+    let more = changes.nodes.len().saturating_sub(MAX_LISTED_PLANS);
+    let mut diffs = 0;
+    let mut plans = Vec::new();
+    for node in changes.nodes.iter().take(MAX_LISTED_PLANS) {
+        let mut plan = name_plan(known, node);
+        // Each difference loads two texts; a change of shape can have thousands.
+        if diffs < MAX_DIFFS {
+            plan.diff = load_diff(&*state, &plan.name, &plan.changes)?;
+            diffs += usize::from(plan.diff.is_some());
+        }
+        plans.push(plan);
+    }
+    Ok(OperationDetail {
+        operation: OperationView::from_head(&*state, head)?,
+        plans,
+        more,
+        records: changes.records,
+    })
+}
+
+/// Returns the plans of operations, for a list. Operations with many facts are left out: reading one
+/// that changed ten thousand plans takes longer than the list.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn name_changed_plans(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    operations: &[OperationView],
+) -> Result<HashMap<OperationId, OperationPlans>, Failure> {
+    let state = ctx.store.begin_read()?;
+    let mut found = HashMap::new();
+    let small = operations
+        .iter()
+        .filter(|operation| operation.facts <= MAX_SUMMARISED_FACTS);
+    for operation in small {
+        let Some(whole) = state.load_operation(operation.operation)? else {
+            continue;
+        };
+        let changes = list_operation_changes(&whole.facts);
+        let named = changes.nodes.iter().take(MAX_NAMED_PLANS);
+        found.insert(
+            operation.operation,
+            OperationPlans {
+                named: named.map(|node| name_plan(known, node)).collect(),
+                total: changes.nodes.len(),
+            },
+        );
+    }
+    Ok(found)
+}
+
+fn name_plan(known: &CachedTree, changed: &ChangedNode) -> ChangedPlan {
+    let node = known.tree.get(changed.node);
+    let NodeId(number) = changed.node;
+    ChangedPlan {
+        path: node.map(|node| known.tree.alias_path(node)),
+        name: node
+            .and_then(|node| node.description.title.clone())
+            .or_else(|| node.map(|node| node.alias.clone()))
+            // A removed plan has no node any more, but the fact that removed it has its name.
+            .or_else(|| changed.alias.clone())
+            .unwrap_or_else(|| format!("plan {number}")),
+        changes: changed.changes.clone(),
+        diff: None,
+    }
+}
+
+/// Returns the difference between the first text before and the last one after.
+fn load_diff(
+    state: &dyn Snapshot,
+    name: &str,
+    changes: &[NodeChange],
+) -> Result<Option<DiffView>, Failure> {
+    let mut texts = changes.iter().filter_map(|change| match change {
+        NodeChange::Text { before, after } => Some((*before, *after)),
+        _ => None,
+    });
+    let Some((before, mut after)) = texts.next() else {
+        return Ok(None);
+    };
+    // One operation may change a text twice, as an undo of several does.
+    if let Some((_, last)) = texts.next_back() {
+        after = last;
+    }
+    let load = |version: Option<VersionHash>| -> Result<String, Failure> {
+        Ok(match version {
+            Some(version) => state.load_text(version)?.unwrap_or_default(),
+            None => String::new(),
+        })
+    };
+    let label = |version: Option<VersionHash>| match version {
+        Some(version) => format!("{name} {}", version.short_hex()),
+        None => format!("{name} (no text)"),
+    };
+    Ok(Some(DiffView::from_texts(
+        label(before),
+        &load(before)?,
+        label(after),
+        &load(after)?,
+    )))
+}

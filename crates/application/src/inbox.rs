@@ -1,0 +1,394 @@
+//! The review inbox: every plan that waits for a person, grouped by what caused it.
+//!
+//! The one query for pending decisions. [`count_pending_decisions`], which feeds the header, title
+//! and icon of every page, and the lists of [`load_inbox`] both rest on [`list_waiting_plans`], so
+//! that no number contradicts another.
+
+use std::collections::{BTreeMap, HashMap};
+
+use domain::ids::NodeId;
+use domain::node::{Node, Status};
+use domain::notification::WaitingItem;
+use domain::time::Timestamp;
+use domain::tree::Tree;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::open_gates::{BlockedStep, OpenGate, list_open_gates};
+use crate::project_status::needs_decision;
+use crate::reviews::status::{EscalatedItem, list_escalated};
+use crate::tree_cache::CachedTree;
+use crate::views::ChangeRequestView;
+
+/// Maximum number of plans listed in a group; the group tells its size.
+pub const MAX_GROUP_ITEMS: usize = 100;
+
+/// The pending decisions of a working copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PendingDecisions {
+    /// Plans that can be decided now, and findings of reviews that only a person can.
+    pub count: usize,
+    /// The checked-out branch; `None` without a repository or with a detached HEAD.
+    pub branch: Option<String>,
+}
+
+/// A plan, by path and title.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlanName {
+    pub path: String,
+    pub entity_id: String,
+    pub title: Option<String>,
+}
+
+impl PlanName {
+    pub(crate) fn of_node(tree: &Tree, node: &Node) -> Self {
+        Self {
+            path: tree.alias_path(node),
+            entity_id: node.alias.clone(),
+            title: node.description.title.clone(),
+        }
+    }
+
+    /// Returns the title, or the id of a plan without one.
+    #[must_use]
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.entity_id)
+    }
+}
+
+/// A plan that waits for a decision.
+#[derive(Clone, Debug, Serialize)]
+pub struct InboxItem {
+    #[serde(flatten)]
+    pub plan: PlanName,
+    pub entity_type: String,
+    pub status: Status,
+    /// Whether an earlier text of it was approved: then the difference is what is decided about.
+    pub was_approved: bool,
+    /// When it began to wait.
+    pub since: Timestamp,
+    /// The undecided plans below it, per level: they follow this decision.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<LevelCount>,
+    /// Sessions that a gate stopped until this is decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<StoppedSession>,
+}
+
+/// A session that cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoppedSession {
+    pub host: String,
+    pub session: String,
+    pub at: Timestamp,
+}
+
+/// Why plans wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitCause {
+    /// A plan changed after its approval: it waits itself, or those below it do.
+    Changed,
+    /// Plans that were never approved.
+    New,
+    /// Plans that were rejected, or whose file is missing or unreadable.
+    Unusable,
+}
+
+/// Number of plans of a level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LevelCount {
+    pub level: String,
+    pub count: usize,
+}
+
+/// Plans that wait for the same reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct InboxGroup {
+    pub cause: WaitCause,
+    /// The plan that changed, or the parent of new plans.
+    pub origin: Option<PlanName>,
+    /// The plans that can be decided now, in the order of the tree.
+    pub items: Vec<InboxItem>,
+    /// Number of them, where the list is limited.
+    pub total: usize,
+    /// What the cause touches, per level: the plans that wait, and those below that follow them.
+    pub touched: Vec<LevelCount>,
+}
+
+impl InboxGroup {
+    /// Returns the key of the group in addresses.
+    #[must_use]
+    pub fn group_key(&self) -> String {
+        let origin = self.origin.as_ref().map_or("", |plan| plan.path.as_str());
+        match self.cause {
+            WaitCause::Changed => format!("changed:{origin}"),
+            WaitCause::New => format!("new:{origin}"),
+            WaitCause::Unusable => "unusable:".to_owned(),
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.items.iter().any(|item| !item.stopped.is_empty())
+    }
+}
+
+/// Everything that waits for a person.
+#[derive(Clone, Debug, Serialize)]
+pub struct InboxView {
+    /// Number of decisions: plans and findings.
+    pub count: usize,
+    pub groups: Vec<InboxGroup>,
+    /// Review findings that a person has to decide.
+    pub findings: Vec<EscalatedItem>,
+    /// Sessions stopped by something else than a plan that waits.
+    pub stopped: Vec<OpenGate>,
+    /// Plans of which changes are requested: the agent's turn.
+    pub returned: Vec<ReturnedItem>,
+    /// Number of plans in the project.
+    pub plans: usize,
+}
+
+/// A plan that was sent back to the agent.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReturnedItem {
+    #[serde(flatten)]
+    pub plan: PlanName,
+    #[serde(flatten)]
+    pub request: ChangeRequestView,
+}
+
+impl InboxView {
+    /// Returns the items of all groups, in the order of the queue.
+    pub fn queue_items(&self) -> impl Iterator<Item = &InboxItem> {
+        self.groups.iter().flat_map(|group| &group.items)
+    }
+}
+
+/// Counts the pending decisions in a cached tree that is up to date: those that [`load_inbox`] lists.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn count_pending_decisions(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+) -> Result<PendingDecisions, Failure> {
+    Ok(PendingDecisions {
+        count: list_waiting_plans(ctx, known).count() + list_escalated(ctx)?.len(),
+        branch: ctx.git.current_branch(),
+    })
+}
+
+/// Returns the inbox, from a cached tree that is up to date.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn load_inbox(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    blocked: &[BlockedStep],
+) -> Result<InboxView, Failure> {
+    let findings = list_escalated(ctx)?;
+    let waiting: Vec<&Node> = list_waiting_plans(ctx, known).collect();
+    let mut stopped = list_open_gates(known, blocked, ctx.clock.now());
+    let mut groups = group_by_cause(known, &waiting);
+    for item in groups.iter_mut().flat_map(|group| &mut group.items) {
+        let waits_for_it = |gate: &OpenGate| {
+            let waits_for = gate.waits_for.as_ref();
+            waits_for.is_some_and(|plan| plan.path == item.plan.path)
+        };
+        // Moved from the general list to the plan: shown twice, one session would look like two.
+        item.stopped = stopped
+            .iter()
+            .filter(|gate| waits_for_it(gate))
+            .map(StoppedSession::from_gate)
+            .collect();
+        stopped.retain(|gate| !waits_for_it(gate));
+    }
+    // A stable sort: what stops an agent comes first, the rest stays in the order of the tree.
+    groups.sort_by_key(|group| (!group.is_stopping(), group.cause));
+    Ok(InboxView {
+        count: waiting.len() + findings.len(),
+        groups,
+        findings,
+        stopped,
+        returned: list_returned(known),
+        plans: list_plans(known).count(),
+    })
+}
+
+/// Prefix of the key of a review's finding; other items are plans.
+const REVIEW_KEY_PREFIX: &str = "review ";
+
+/// Whether an item of [`list_waiting_items`] is a finding of a review.
+#[must_use]
+pub fn is_review_item(item: &WaitingItem) -> bool {
+    item.key.starts_with(REVIEW_KEY_PREFIX)
+}
+
+/// Lists what [`count_pending_decisions`] counts, for notifications.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn list_waiting_items(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+) -> Result<Vec<WaitingItem>, Failure> {
+    let plans = list_waiting_plans(ctx, known).map(|node| {
+        // With the version: an edited plan is a new question, and its message is due again.
+        let version = node.content.version_hash();
+        WaitingItem {
+            // The status too: an approved text that became stale is another question.
+            key: format!("{} {} {version:?}", node.id, node.status()),
+            path: known.tree.alias_path(node),
+            title: node.description.title.clone(),
+            status: node.status().to_string(),
+        }
+    });
+    let findings = list_escalated(ctx)?.into_iter().map(|one| WaitingItem {
+        key: format!("{REVIEW_KEY_PREFIX}{} {}", one.subject, one.item.id),
+        path: one.subject,
+        title: None,
+        status: "review finding".to_owned(),
+    });
+    Ok(plans.chain(findings).collect())
+}
+
+impl StoppedSession {
+    fn from_gate(gate: &OpenGate) -> Self {
+        Self {
+            host: gate.host.clone(),
+            session: gate.session.clone(),
+            at: gate.at,
+        }
+    }
+}
+
+fn list_returned(known: &CachedTree) -> Vec<ReturnedItem> {
+    let returned = list_plans(known).filter_map(|node| Some((node, node.change_request()?)));
+    returned
+        .map(|(node, objection)| ReturnedItem {
+            plan: PlanName::of_node(&known.tree, node),
+            request: ChangeRequestView::from_objection(objection),
+        })
+        .collect()
+}
+
+/// Returns every planned node. The trail is no planned work.
+fn list_plans(known: &CachedTree) -> impl Iterator<Item = &Node> {
+    let nodes = known.order.iter().filter_map(|id| known.tree.get(*id));
+    nodes.filter(|node| node.profile != domain::trail::PROFILE)
+}
+
+/// Returns the plans that can be decided now, in the order of the tree.
+fn list_waiting_plans<'t>(
+    ctx: &'t Context<'_>,
+    known: &'t CachedTree,
+) -> impl Iterator<Item = &'t Node> {
+    list_plans(known).filter(|node| needs_decision(ctx, &known.tree, node))
+}
+
+/// The cause of a waiting plan, and the plan it comes from.
+fn cause_of(node: &Node) -> (WaitCause, Option<NodeId>) {
+    match node.status() {
+        Status::Invalid => (WaitCause::Unusable, None),
+        // The ancestor that changed; without a recorded cause, the parent.
+        Status::RequiresRevalidation => {
+            let origin = node.standing.cause.as_ref().map(|cause| cause.origin);
+            (WaitCause::Changed, origin.or(node.parent))
+        }
+        // A draft with an approval is an edited plan: the person decides about the difference.
+        _ if node.approval.is_some() => (WaitCause::Changed, Some(node.id)),
+        _ => (WaitCause::New, node.parent),
+    }
+}
+
+fn group_by_cause(known: &CachedTree, waiting: &[&Node]) -> Vec<InboxGroup> {
+    let tree = &known.tree;
+    let mut order: Vec<(WaitCause, Option<NodeId>)> = Vec::new();
+    let mut members: HashMap<(WaitCause, Option<NodeId>), Vec<&Node>> = HashMap::new();
+    for node in waiting {
+        let key = cause_of(node);
+        members
+            .entry(key)
+            .or_insert_with(|| {
+                order.push(key);
+                Vec::new()
+            })
+            .push(node);
+    }
+    let below = list_stale_by_origin(known);
+    let groups = order.into_iter().map(|key @ (cause, origin)| {
+        let plans = members.remove(&key).unwrap_or_default();
+        let followers = origin.and_then(|origin| below.get(&origin));
+        let touched = match (cause, followers) {
+            // Those that wait are among the stale ones, except the changed plan itself.
+            (WaitCause::Changed, Some(stale)) => count_levels(stale),
+            (WaitCause::Changed, None) => Vec::new(),
+            (WaitCause::New | WaitCause::Unusable, _) => count_levels(&plans),
+        };
+        InboxGroup {
+            cause,
+            origin: origin
+                .and_then(|id| tree.get(id))
+                .map(|node| PlanName::of_node(tree, node)),
+            total: plans.len(),
+            items: plans
+                .iter()
+                .take(MAX_GROUP_ITEMS)
+                .map(|node| describe_item(tree, node))
+                .collect(),
+            touched,
+        }
+    });
+    groups.collect()
+}
+
+/// Returns the stale plans by the plan whose change made them stale.
+fn list_stale_by_origin(known: &CachedTree) -> BTreeMap<NodeId, Vec<&Node>> {
+    let mut stale: BTreeMap<NodeId, Vec<&Node>> = BTreeMap::new();
+    for node in list_plans(known) {
+        if node.status() == Status::RequiresRevalidation
+            && let (_, Some(origin)) = cause_of(node)
+        {
+            stale.entry(origin).or_default().push(node);
+        }
+    }
+    stale
+}
+
+/// Counts plans per level, in the order in which the levels appear.
+fn count_levels(plans: &[&Node]) -> Vec<LevelCount> {
+    let mut counts: Vec<LevelCount> = Vec::new();
+    for node in plans {
+        match counts.iter_mut().find(|known| known.level == node.level) {
+            Some(known) => known.count += 1,
+            None => counts.push(LevelCount {
+                level: node.level.clone(),
+                count: 1,
+            }),
+        }
+    }
+    counts
+}
+
+fn describe_item(tree: &Tree, node: &Node) -> InboxItem {
+    InboxItem {
+        plan: PlanName::of_node(tree, node),
+        entity_type: node.level.clone(),
+        status: node.status(),
+        was_approved: node.approval.is_some(),
+        // A status that never changed has no time of its own.
+        since: node.standing.since.unwrap_or(node.updated_at),
+        below: count_levels(&list_undecided_below(tree, node)),
+        stopped: Vec::new(),
+    }
+}
+
+fn list_undecided_below<'t>(tree: &'t Tree, node: &Node) -> Vec<&'t Node> {
+    let below = tree.subtree_preorder(node.id).into_iter();
+    below
+        .filter(|other| other.id != node.id && other.status() != Status::Approved)
+        .collect()
+}

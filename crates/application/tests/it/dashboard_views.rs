@@ -1,0 +1,292 @@
+//! Views of the dashboard: board, folded tree, timeline, sessions, graph and progress.
+
+use application::claim_node::claim_node;
+use application::describe_operation::{describe_operation, name_changed_plans};
+use application::history::list_recorded_history;
+use application::open_gates::BlockedStep;
+use application::set_progress::{ProgressRequest, set_progress};
+use application::show_board::{BoardColumns, BoardRequest, BoardView, show_board};
+use application::show_graph::{GraphKind, GraphRequest, show_graph};
+use application::show_progress::show_progress;
+use application::show_sessions::show_sessions;
+use application::tree_cache::{CachedTree, record_file_changes};
+use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
+use domain::node::{Progress, Status};
+use domain::operation_changes::NodeChange;
+use domain::session_activity::ActivityState;
+
+use crate::world::{ACT, World, words};
+
+fn cached(world: &World) -> CachedTree {
+    record_file_changes(&world.ctx()).unwrap();
+    CachedTree::read(&world.ctx()).unwrap()
+}
+
+fn board(world: &World, by: &str, lanes: &str, under: &str) -> BoardView {
+    let request = BoardRequest {
+        by: by.to_owned(),
+        lanes: lanes.to_owned(),
+        under: under.to_owned(),
+        ..BoardRequest::default()
+    };
+    show_board(&world.ctx(), &cached(world), &request).unwrap()
+}
+
+/// The cards of a board: lane, column and ids.
+fn cards(board: &BoardView) -> Vec<String> {
+    let mut found = Vec::new();
+    for lane in &board.lanes {
+        let lane_name = lane.parent.as_ref().map_or("-", |parent| &parent.path);
+        for (column, cell) in board.columns.iter().zip(&lane.cells) {
+            for card in &cell.cards {
+                found.push(format!("{lane_name} {} {}", column.label, card.entity_id));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_board_of_tickets_has_their_phases_and_a_lane_per_parent() {
+    let world = World::with_tickets();
+    world.files.edit(
+        "tickets/018-later/ticket.md",
+        "---\nid: '018'\nphase: polish\nneeds: ['017']\npriority: high\n---\n# Later\n",
+    );
+    let shown = board(&world, "", "", "");
+    assert_eq!((shown.by, shown.total), (BoardColumns::Phase, 3));
+    assert_eq!(
+        cards(&shown),
+        ["- implement 017", "- polish 018", "017 intake 017a"]
+    );
+    let [first, ..] = shown.lanes.as_slice() else {
+        panic!("no lanes")
+    };
+    let later = first.cells.iter().flat_map(|cell| &cell.cards);
+    let later = later.last().expect("a card");
+    assert_eq!(later.open_needs, ["017"]);
+    assert_eq!(later.priority.as_deref(), Some("high"));
+    let one_lane = board(&world, "progress", "none", "");
+    assert_eq!(one_lane.lanes.len(), 1);
+    assert_eq!(one_lane.columns.first().map(|column| column.plans), Some(3));
+    assert_eq!(
+        cards(&board(&world, "", "", "017")),
+        ["017 intake 017a"],
+        "only what is below"
+    );
+}
+
+#[test]
+fn a_board_of_plans_without_phases_is_by_progress() {
+    let world = World::with_story();
+    let shown = board(&world, "phase", "", "");
+    assert_eq!(shown.by, BoardColumns::Progress);
+    assert!(!shown.choices.contains(&BoardColumns::Phase));
+    assert_eq!(shown.levels.len(), 3);
+    assert_eq!(
+        cards(&board(&world, "status", "", "")),
+        ["act-1/chapter-01 approved scene-0101"],
+        "the lowest level of equally frequent ones"
+    );
+}
+
+fn window(world: &World, fold: Option<usize>, toggled: &str, text: &str) -> TreeWindow {
+    let request = WindowRequest {
+        fold,
+        toggled: toggled.to_owned(),
+        text: text.to_owned(),
+        ..WindowRequest::default()
+    };
+    list_tree_window(&cached(world), &world.profiles, &request)
+}
+
+/// The rows of a window: path, position among the siblings, and whether it is open.
+fn rows(window: &TreeWindow) -> Vec<String> {
+    let rows = window.rows.iter();
+    rows.map(|row| {
+        let [position, siblings] = row.position;
+        let fold = match row.open {
+            Some(true) => " open",
+            Some(false) => " folded",
+            None => "",
+        };
+        format!("{} {position}/{siblings}{fold}", row.path)
+    })
+    .collect()
+}
+
+#[test]
+fn a_folded_tree_has_the_rows_that_no_fold_hides() {
+    let world = World::with_story();
+    world
+        .files
+        .edit("acts/act-1/chapters/chapter-02/plan.md", "# Two\n");
+    world.files.edit("acts/act-2/strategic-plan.md", "# Act\n");
+    let folded = window(&world, Some(0), "", "");
+    assert_eq!(rows(&folded), ["act-1 1/2 folded", "act-2 2/2"]);
+    assert_eq!((folded.total, folded.plans), (2, 5));
+    let act = folded.rows.first().expect("a row");
+    assert_eq!(act.branch, Some([0, 2]), "of a scene and a chapter");
+    assert_eq!(
+        rows(&window(&world, Some(0), "act-1", "")),
+        [
+            "act-1 1/2 open",
+            "act-1/chapter-01 1/2 folded",
+            "act-1/chapter-02 2/2",
+            "act-2 2/2"
+        ]
+    );
+    assert_eq!(
+        rows(&window(&world, None, "act-1/chapter-01", "")),
+        [
+            "act-1 1/2 open",
+            "act-1/chapter-01 1/2 folded",
+            "act-1/chapter-02 2/2",
+            "act-2 2/2"
+        ]
+    );
+    let found = window(&world, Some(0), "", "scene");
+    assert_eq!(rows(&found), ["act-1/chapter-01/scene-0101 1/1"]);
+    assert_eq!((found.total, found.plans), (1, 5));
+}
+
+#[test]
+fn rows_name_what_their_plans_need() {
+    let world = World::with_tickets();
+    world.files.edit(
+        "tickets/018-later/ticket.md",
+        "---\nid: '018'\nneeds: ['017a']\n---\n# Later\n",
+    );
+    let shown = window(&world, None, "", "");
+    let later = shown.rows.last().expect("a row");
+    let needs: Vec<(&str, &str, bool)> = later
+        .needs
+        .iter()
+        .map(|need| (need.path.as_str(), need.name.as_str(), need.open))
+        .collect();
+    assert_eq!(needs, [("017/017a", "Lines", true)]);
+}
+
+#[test]
+fn an_operation_names_its_plans_with_their_changes_and_differences() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1\n\nAnother end.\n");
+    let known = cached(&world);
+    let ctx = world.ctx();
+    let detail = describe_operation(&ctx, &known, known.head()).unwrap();
+    let names: Vec<&str> = detail.plans.iter().map(|plan| plan.name.as_str()).collect();
+    assert_eq!(names, ["act-1", "chapter-01", "scene-0101"]);
+    let act = detail.plans.first().expect("a plan");
+    let diff = act.diff.as_ref().expect("a difference");
+    assert!(diff.unified.contains("+Another end."), "{}", diff.unified);
+    assert!(
+        act.changes.contains(&NodeChange::Status {
+            before: Status::Approved,
+            after: Status::Draft
+        }),
+        "{:?}",
+        act.changes
+    );
+    let listed = list_recorded_history(&ctx, 5, None).unwrap();
+    let named = name_changed_plans(&ctx, &known, &listed).unwrap();
+    let plans = named.get(&known.head()).expect("the operation");
+    assert_eq!((plans.named.len(), plans.total), (3, 3));
+    let failure = describe_operation(&ctx, &known, domain::ids::OperationId(999)).unwrap_err();
+    assert!(failure.message.contains("no operation 999"), "{failure:?}");
+}
+
+#[test]
+fn a_session_that_a_gate_stopped_waits_for_the_plan_to_decide() {
+    let world = World::with_story();
+    world
+        .files
+        .edit("acts/act-2/strategic-plan.md", "# Second\n");
+    let known = cached(&world);
+    claim_node(&world.agent("s2"), &words("scene-0101")).unwrap();
+    let blocked = [BlockedStep {
+        at: world.ctx().clock.now(),
+        host: "codex".to_owned(),
+        session: "s1".to_owned(),
+        gate: "hierarchy".to_owned(),
+        plan: Some("act-2/chapter-09".to_owned()),
+        heeded: false,
+    }];
+    let cards = show_sessions(&world.ctx(), &known, &blocked).unwrap();
+    let [waiting, working] = cards.as_slice() else {
+        panic!("{cards:?}")
+    };
+    assert_eq!(waiting.session, "s1");
+    assert_eq!(waiting.state, ActivityState::Waiting);
+    let plan = waiting.waits_for.as_ref().expect("a plan");
+    assert_eq!((plan.name.as_str(), plan.status), ("Second", Status::Draft));
+    assert_eq!(working.session, "s2");
+    assert_eq!(working.state, ActivityState::Working);
+    assert_eq!(working.holds.len(), 1);
+    assert!(working.last_operation.is_some());
+}
+
+#[test]
+fn graphs_show_needs_and_what_is_stale() {
+    let world = World::with_tickets();
+    world.files.edit(
+        "tickets/018-later/ticket.md",
+        "---\nid: '018'\nneeds: ['017', '099']\n---\n# Later\n",
+    );
+    let draw = |world: &World, text: &str| {
+        let request = GraphRequest {
+            text: text.to_owned(),
+            ..GraphRequest::default()
+        };
+        show_graph(&world.ctx(), &cached(world), &request).unwrap()
+    };
+    let needs = draw(&world, "lat");
+    assert_eq!(needs.kind, GraphKind::Needs);
+    let names: Vec<&str> = needs.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["Quality", "Later"]);
+    assert_eq!((needs.edges.len(), needs.matches), (1, 1));
+    assert!(needs.layout.nodes[0].x < needs.layout.nodes[1].x);
+    assert_eq!(needs.problems.len(), 1, "{:?}", needs.problems);
+    let story = World::with_story();
+    story.files.edit(ACT, "# act-1\n\nAnother end.\n");
+    let cascade = draw(&story, "");
+    assert_eq!(cascade.kind, GraphKind::Cascade);
+    assert_eq!((cascade.nodes.len(), cascade.edges.len()), (3, 2));
+    assert!(cascade.edges.iter().all(|edge| edge.is_active));
+}
+
+#[test]
+fn progress_is_counted_per_level_and_day() {
+    let world = World::with_story();
+    let request = ProgressRequest {
+        node: words("scene-0101"),
+        progress: Progress::Complete,
+    };
+    set_progress(&world.ctx(), &request).unwrap();
+    let shown = show_progress(&world.ctx(), &cached(&world), 2).unwrap();
+    let levels: Vec<(&str, i64, i64, i64)> = shown
+        .levels
+        .iter()
+        .map(|level| {
+            let now = level.now;
+            (
+                level.level.as_str(),
+                now.planned,
+                now.approved,
+                now.complete,
+            )
+        })
+        .collect();
+    assert_eq!(
+        levels,
+        [("act", 1, 1, 0), ("chapter", 1, 1, 0), ("scene", 1, 1, 1)]
+    );
+    let scenes = shown.levels.last().expect("a level");
+    let days: Vec<(i64, i64)> = scenes
+        .history
+        .iter()
+        .map(|day| (day.totals.planned, day.totals.complete))
+        .collect();
+    assert_eq!(days, [(0, 0), (1, 1)], "nothing yesterday");
+    assert_eq!(shown.to_completion.map(|times| times.count), Some(1));
+    assert_eq!(shown.to_approval.map(|times| times.count), Some(3));
+}
