@@ -92,6 +92,8 @@ impl Caller {
         // Where no hook has recorded a host, /proc is not read.
         if !state
             .has_notes(&ProcessIdentity::note_key_prefix())
+            // When in doubt the ancestors are looked up: otherwise an agent would pass for the
+            // person at the terminal.
             .unwrap_or(true)
         {
             return None;
@@ -144,6 +146,7 @@ impl Caller {
                 session: session(),
             },
             None if is_at_terminal() => Principal::Human(local_user_name()),
+            // Without a terminal nobody can have been asked, so a script never counts as a person.
             None => Principal::Agent {
                 host: "shell".to_owned(),
                 session: session(),

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::CommandFactory;
+use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use domain::node::Node;
@@ -134,6 +134,7 @@ fn complete_from_store(
             silent: true,
         };
         let app = App::new(ui, project_option()).ok()?;
+        // As a hook loads it: an invalid variable must not end completion.
         let project = Project::load_for_hook(&app.find_project_root().ok()?).ok()?;
         let mut engine = project.store_engine_settings();
         engine.patience = MAX_LOCK_WAIT;
@@ -160,6 +161,7 @@ fn complete_node_names(state: &dyn Snapshot, current: &str) -> Option<Vec<Comple
         let path = tree.alias_path(node);
         let title = node.description.title.clone().unwrap_or_default();
         let is_unique = uses.get(&*node.alias) == Some(&1);
+        // Once a slash is typed, only paths continue the word.
         let name = if is_unique && !current.contains('/') {
             node.alias.clone()
         } else {
@@ -243,25 +245,48 @@ fn values_before_cursor() -> Vec<String> {
         .unwrap_or_else(|| words.len().saturating_sub(1));
     let program = Cli::command();
     let mut command = &program;
-    let before = words.into_iter().take(index).skip(1);
-    before
-        .filter(|word| !word.starts_with('-'))
-        // The names of the command and its group are not values.
-        .skip_while(|word| match command.find_subcommand(word) {
-            Some(inner) => {
-                command = inner;
-                true
+    let mut values = Vec::new();
+    let mut before = words.into_iter().take(index).skip(1);
+    while let Some(word) = before.next() {
+        if word.starts_with('-') {
+            // The value of an option is not one of the command.
+            if !word.contains('=') && takes_value(&program, command, &word) {
+                before.next();
             }
-            None => false,
-        })
-        .collect()
+            continue;
+        }
+        // The names of the command and its group are not values.
+        match command.find_subcommand(&word) {
+            Some(inner) if values.is_empty() => command = inner,
+            _ => values.push(word),
+        }
+    }
+    values
+}
+
+/// Whether an option of a command, or of every command, is followed by a value.
+fn takes_value(program: &Command, command: &Command, option: &str) -> bool {
+    let is_meant = |argument: &&Arg| match option.strip_prefix("--") {
+        Some(long) => argument.get_long() == Some(long),
+        None => argument.get_short() == option.chars().nth(1),
+    };
+    let mut known = command.get_arguments().chain(program.get_arguments());
+    known
+        .find(is_meant)
+        .is_some_and(|argument| argument.get_action().takes_values())
 }
 
 /// Value of `--project` on the command line that is completed.
 fn project_option() -> Option<PathBuf> {
     let words = completed_line();
-    let at = words.iter().position(|word| word == "--project")?;
-    words.get(at + 1).map(PathBuf::from)
+    let at = words
+        .iter()
+        .position(|word| word == "--project" || word.starts_with("--project="))?;
+    let value = match words.get(at)?.strip_prefix("--project=") {
+        Some(value) => value,
+        None => words.get(at + 1)?,
+    };
+    Some(PathBuf::from(value))
 }
 
 /// The command line that is completed: what follows `--`.

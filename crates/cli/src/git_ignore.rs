@@ -65,6 +65,7 @@ pub(crate) fn rewrite_former_gitignore(root: &Path) -> Result<bool, Failure> {
     let Some(text) = upgrade_gitignore(&former) else {
         return Ok(false);
     };
+    // In one step: while the file is empty, git would offer the whole state for a commit.
     store::write_atomically(&path, text.as_bytes()).map_err(|error| cannot_write(&error))?;
     Ok(true)
 }
@@ -75,6 +76,8 @@ fn cannot_write(error: &std::io::Error) -> Failure {
 
 /// Returns the present text with the user's lines at the end; `None` if it is the present one.
 fn upgrade_gitignore(former: &str) -> Option<String> {
+    // The line that makes it an allowlist. A file that has it is the present one or the user's own
+    // version of it, and is left alone.
     if former.lines().any(|line| line == "/*") {
         return None;
     }

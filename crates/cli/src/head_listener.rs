@@ -51,6 +51,7 @@ fn listen_for_changes(watching: &Weak<HeadListener>, open: &OpenStore) {
     // Only a weak reference while waiting: a strong one would keep the listener alive forever.
     while let Some(known) = watching.upgrade().map(|watch| watch.last_operation()) {
         let heard = match &store {
+            // An unknown number is asked for at once; a wait would leave callers to read the store.
             Some(store) => store.wait_for_change(
                 known.unwrap_or_default(),
                 if known.is_some() {
@@ -71,6 +72,7 @@ fn listen_for_changes(watching: &Weak<HeadListener>, open: &OpenStore) {
         watch.set_head(heard.as_ref().ok().copied());
         drop(watch);
         if heard.is_err() {
+            // A connection that failed once may be half open; the next wait begins with a new one.
             store = None;
             std::thread::sleep(RECONNECT_DELAY);
         }

@@ -24,7 +24,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     HelpSection {
         title: "Start",
         common: &["init", "demo", "config", "host"],
-        rare: &["completions", "man"],
+        rare: &["import", "completions", "man"],
     },
     HelpSection {
         title: "Plan and approve",
@@ -43,6 +43,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
             "invalidate",
             "outline",
             "stats",
+            "ui",
         ],
     },
     HelpSection {

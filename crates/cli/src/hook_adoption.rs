@@ -47,6 +47,8 @@ pub(crate) fn reply_for_unadopted(
         Happening::ToolAboutToRun(_) => {
             find_written_plan(plans).filter(|_| blocks_somewhere(policy))
         }
+        // We carry out typed commands ourselves, on the state that cannot be used, whatever the
+        // gates are set to.
         Happening::PromptSubmitted { prompt } => {
             typed_command::parse_typed_command(prompt).map(|_| "typed command".to_owned())
         }
@@ -101,6 +103,7 @@ pub(crate) fn refuse_unadopted_write(
     plans: &[TouchedPlan<'_>],
     policy: &Policy,
 ) -> Option<EventOutcome> {
+    // After a call there is nothing left to refuse.
     let Happening::ToolAboutToRun(_) = &event.happening else {
         return None;
     };

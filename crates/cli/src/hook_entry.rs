@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
             std::io::stderr(),
             "error: expected `tl hook HOST [EVENT]` with HOST one of {known}"
         );
+        // Not 2, which blocks on every host: a wrong entry in its settings must not stop the agent.
         return ExitCode::from(1);
     };
     let host = caller::find_running_host(host);
@@ -71,6 +72,8 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Err(_) => render_fault_reply("it failed with a bug of its own"),
     };
     print_reply(&printed);
+    // Also for a block, which is in the JSON: with another code Copilot drops the reason, and Codex
+    // ignores the answer.
     ExitCode::SUCCESS
 }
 
@@ -266,7 +269,7 @@ fn find_project_roots(event: &HostEvent) -> Vec<PathBuf> {
         .tool_call()
         .into_iter()
         .flat_map(|call| &call.touches);
-    // `lead` resolves symbolic links: a link into another project's plans is a write there.
+    // Symbolic links are resolved: a link into another project's plans is a write there.
     let folders = touched.filter_map(|touch| {
         store::resolve_links(&base.join(&touch.path))?
             .parent()
@@ -315,6 +318,7 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
     );
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
     let handled = evaluate_on_state(event, &project, &files, &call, &missed)?;
+    // It is recorded now; a fault from here on must not leave a note that records it again.
     set_unrecorded_call(None);
     match settings_problem {
         Some(problem) => Ok(add_settings_problem(handled, event, &problem)),

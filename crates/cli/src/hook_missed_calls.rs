@@ -39,9 +39,11 @@ impl MissedCallNotes {
 
     /// Reads the calls, with the size of the file for [`Self::remove_recorded`].
     pub(crate) fn read_calls(&self) -> (Vec<MissedCall>, u64) {
+        // Usually there is no file, which costs one failed `open`.
         let text = fs::read_to_string(&self.path).unwrap_or_default();
         let calls = text
             .lines()
+            // A torn or foreign line is skipped: its call was reported as a fault anyway.
             .filter_map(|line| serde_json::from_str(line).ok());
         (calls.collect(), text.len() as u64)
     }
@@ -57,10 +59,12 @@ impl MissedCallNotes {
         };
         line.push(b'\n');
         let size = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        // A session whose calls cannot be recorded for hours must not fill the disk.
         if size + line.len() as u64 > MAX_NOTE_BYTES {
             return;
         }
         let _ = store::private_files::create_private_directory(&self.root.join(FOLDER));
+        // Here, where a file is added: events that miss nothing pay nothing for it.
         self.remove_old_files();
         // One write per line, so that concurrent hooks do not interleave.
         let _ = store::private_files::private_open_options()

@@ -43,6 +43,7 @@ fn copy_profiles(root: &Path) {
     let Ok(entries) = std::fs::read_dir(root.join(PROFILES_FOLDER)) else {
         return;
     };
+    // Bounded, because the hooks of every prompt and stop come here.
     for entry in entries.flatten().take(MAX_COPIED_PROFILES) {
         let is_profile = entry.path().extension().is_some_and(|end| end == "toml");
         let Some(text) = is_profile

@@ -59,6 +59,7 @@ pub(crate) fn load_allowances(app: &App, run_cents: Option<u64>) -> Result<Allow
 }
 
 fn limits_of(budget: &ModelBudget, spent_today: (u64, u64)) -> Allowances {
+    // Zero is "no limit" in the settings, not "nothing may be spent".
     let limit = |value: u64| (value > 0).then_some(value);
     let allowance = |name: &str, tokens, cents: u64| Allowance {
         name: name.to_owned(),

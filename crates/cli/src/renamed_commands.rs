@@ -78,6 +78,7 @@ pub(crate) fn rename_former_command(mut arguments: Vec<OsString>) -> RenamedLine
                 .zip(&positions)
                 .all(|(name, at)| arguments.get(*at).is_some_and(|word| word == name))
     };
+    // The first match wins, which is why longer entries come first in the table.
     let Some((former, present)) = RENAMED.iter().find(is_former) else {
         return RenamedLine {
             arguments,
@@ -107,6 +108,7 @@ pub(crate) fn word_positions(arguments: &[OsString]) -> Vec<usize> {
     let mut positions = Vec::new();
     let mut is_value = false;
     for (at, argument) in arguments.iter().enumerate().skip(1) {
+        // A name of a command is always UTF-8, so anything else is a value.
         let is_option = argument.to_str().is_none_or(|word| word.starts_with('-'));
         if !is_option && !is_value {
             positions.push(at);

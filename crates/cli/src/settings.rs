@@ -335,6 +335,7 @@ pub(crate) fn load_named_profile(
 /// Reads one line from the terminal; returns whether it is `y` or `yes`.
 pub(crate) fn read_yes_or_no() -> bool {
     let mut answer = String::new();
+    // An error and a closed input leave the answer empty, which is a no.
     let _ = std::io::stdin().read_line(&mut answer);
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
@@ -378,14 +379,18 @@ pub(crate) fn is_at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
+/// Whether input and output are a terminal that a program may draw on.
+pub(crate) fn is_at_interactive_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
 /// Returns the name of the local user.
 pub(crate) fn local_user_name() -> String {
     ["USER", "LOGNAME", "USERNAME"]
         .iter()
         .find_map(|name| environment_variable(name))
         // A server started by the system has no such variable.
-        .or_else(store::account_name)
-        .unwrap_or_else(|| "unknown".to_owned())
+        .unwrap_or_else(store::account_name)
 }
 
 /// Returns the user's state directory, which records the stores this user trusts.

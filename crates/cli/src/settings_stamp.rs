@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::SystemTime;
 
+use domain::decision::ALLOWED_SIGNERS_FILE;
+
 use crate::project_file::CONFIG_FILE;
 use crate::settings::PROFILES_FOLDER;
 
@@ -11,15 +13,22 @@ use crate::settings::PROFILES_FOLDER;
 pub(crate) struct SettingsStamp(Vec<Option<(u64, SystemTime)>>);
 
 impl SettingsStamp {
-    /// Looks at the settings files of a project: `config.toml` and the profiles of its own.
+    /// Looks at the settings files of a project: `config.toml`, the signers whose decisions count, and
+    /// the profiles of its own.
     pub(crate) fn of_project(root: &Path) -> Self {
+        // Size and time only: a server looks several times a second, and reading would cost more
+        // than the call.
         let stat = |path: &Path| {
             let found = path.metadata().ok()?;
             Some((found.len(), found.modified().ok()?))
         };
-        let mut stamps = vec![stat(&root.join(CONFIG_FILE))];
+        let mut stamps = vec![
+            stat(&root.join(CONFIG_FILE)),
+            stat(&root.join(ALLOWED_SIGNERS_FILE)),
+        ];
         if let Ok(folder) = root.join(PROFILES_FOLDER).read_dir() {
             let mut files: Vec<_> = folder.flatten().map(|entry| entry.path()).collect();
+            // Directories list in any order; another order must not look like a change.
             files.sort();
             stamps.extend(files.iter().map(|file| stat(file)));
         }

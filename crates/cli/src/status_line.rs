@@ -28,6 +28,7 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Prints the line.
 pub(crate) fn print_status_line() {
+    // A panic's message is no status line either.
     std::panic::set_hook(Box::new(|_| {}));
     let line = catch_unwind(AssertUnwindSafe(find_status_line))
         .ok()
@@ -47,6 +48,8 @@ fn find_status_line() -> Option<String> {
     stdin.take(MAX_INPUT_BYTES).read_to_end(&mut input).ok()?;
     let described: Value = serde_json::from_slice(&input).ok()?;
     let session = described["session_id"].as_str()?;
+    // The present directory first: a session may have moved to another project than the one it was
+    // started in.
     let directory = [
         &described["workspace"]["current_dir"],
         &described["cwd"],
@@ -75,6 +78,7 @@ fn render_session_line(root: &Path, session: &str) -> Result<Option<String>, Fai
         channel: Channel::Hook,
         commands: None,
         policy: None,
+        // Nothing is written, so there is no conflict to wait for.
         retry_time: Duration::ZERO,
         report: &|_| {},
     };

@@ -119,6 +119,8 @@ impl StorePool {
             }
             let now = SettingsStamp::of_project(&before.project.root);
             looked_at.0 = Instant::now();
+            // Kept also if loading fails below: a broken file is then parsed and logged once, not
+            // at every call.
             if std::mem::replace(&mut looked_at.1, now.clone()) == now {
                 return before;
             }
@@ -154,6 +156,7 @@ impl StorePool {
             before.append_log_message(line);
             return Ok(None);
         }
+        // A store of its own: all of the pool may be in use.
         let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
         LoadedProject::resolve(project, &*store).map(Some)
     }

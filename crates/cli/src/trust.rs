@@ -100,6 +100,8 @@ impl Project {
         for store in stores {
             if let Some(pinned) = self
                 .pinned_policy(&store)
+                // Without `human` there is nothing that only a person may loosen, and
+                // the file decides.
                 .filter(|pinned| pinned.approval.requires_person())
             {
                 pinned.tighten_policy(&mut self.settings.policy);
@@ -145,6 +147,8 @@ impl Project {
         let (base, authority) = match storage {
             Storage::Remote => (recorded.clone(), PolicySource::Server),
             Storage::Postgres => (
+                // The record is the whole team's; the pin only bridges a database
+                // that has none yet.
                 recorded.clone().or_else(|| pinned.clone()),
                 PolicySource::Database,
             ),
@@ -153,6 +157,8 @@ impl Project {
                     .clone()
                     .or_else(|| self.inherited_policy(id, store.history_state()));
                 let base = match (known, recorded) {
+                    // Neither loosens the other: the pin holds against a replaced state, the record
+                    // against a deleted pin.
                     (Some(known), Some(recorded)) => Some(known.tightened_by(recorded)),
                     (known, recorded) => known.or_else(|| recorded.clone()),
                 };
@@ -205,6 +211,8 @@ impl Project {
         let human = others
             .filter_map(|other| self.pinned_policy(&other))
             .filter(|pin| pin.approval.requires_person());
+        // Which of the earlier states this one replaces is not known, so the
+        // strictest of all holds.
         human.reduce(|one, other| one.stricter_of_each(&other))
     }
 

@@ -128,6 +128,7 @@ impl Ui {
         }
         flush_output();
         let stdout = io::stdout();
+        // One line per document in a pipe, which line-based tools can read.
         let written = if stdout.is_terminal() {
             serde_json::to_string_pretty(value)
         } else {

@@ -255,8 +255,11 @@ impl UseCaseRunner<'_> {
         let outcome = use_case(&ctx);
         let interruption = outcome.as_ref().err().and_then(Failure::interruption);
         if let Some(Interruption::Conflict | Interruption::Rejected) = interruption {
+            // The operation they belong to does not exist; a retry writes its own.
             ctx.remove_unrecorded_backups();
         }
+        // What is left of them is recorded.
+        ctx.sync_backups();
         (self.report)(RunReport {
             recoveries: store.take_recoveries(),
             warnings: store.take_warnings(),

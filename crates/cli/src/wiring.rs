@@ -65,6 +65,25 @@ impl Project {
     }
 }
 
+/// Resolves the directory that `--project` names.
+fn resolve_named_directory(directory: &Path) -> Result<PathBuf, Failure> {
+    let name = directory.display();
+    match directory.canonicalize() {
+        Ok(found) if found.is_dir() => Ok(found),
+        Ok(_) => Err(Failure::not_found(format!(
+            "cannot use `{name}`: it is a file, not a directory"
+        ))),
+        Err(error) => {
+            let failure = Failure::not_found(format!("cannot use `{name}`: {error}"));
+            Err(match error.kind() {
+                // Only where creating it helps: not for a directory that may not be entered.
+                std::io::ErrorKind::NotFound => failure.with_step(format!("mkdir -p '{name}'")),
+                _ => failure,
+            })
+        }
+    }
+}
+
 impl App {
     /// Resolves the start directory.
     pub(crate) fn new(ui: Ui, project: Option<PathBuf>) -> Result<Self, Failure> {
@@ -73,9 +92,7 @@ impl App {
         };
         let explicit = project.is_some();
         let start = match project {
-            Some(directory) => directory
-                .canonicalize()
-                .map_err(|error| unreachable(&format!("`{}`", directory.display()), error))?,
+            Some(directory) => resolve_named_directory(&directory)?,
             None => std::env::current_dir()
                 .map_err(|error| unreachable("the present directory", error))?,
         };
@@ -147,6 +164,8 @@ impl Project {
         settings: Settings,
         profiles: Vec<Profile>,
     ) -> Result<Self, Failure> {
+        // In the user's directory, never in the project: a cloned repository must not bring along
+        // what this user trusts and has seen.
         let user = settings::user_state_directory()?;
         Ok(Self {
             profiles,
@@ -173,9 +192,11 @@ impl Project {
     /// Returns the store engine's settings: lock timeout, mirror, known journal heads.
     pub(crate) fn store_engine_settings(&self) -> EngineSettings {
         EngineSettings {
+            // For a person who waits; hooks and completions set a shorter one.
             patience: Duration::from_secs(5),
             mirror: self.settings.mirror.enabled,
             mirror_interval: Duration::from_secs(self.settings.mirror.interval_seconds),
+            // A command writes all of the mirror; hooks, which have a deadline, limit the files.
             mirror_files: usize::MAX,
             // Two clones have the same store id but each its own history, so a local head is kept
             // per directory. A shared database has one history for all of them.
@@ -274,14 +295,17 @@ impl Project {
         if store.begin_read()?.last_operation_id()? != OperationId(0) {
             return Ok(recovery);
         }
+        // The command that follows opens the same directory and says what is wrong with it.
         let Ok(files) = open_project_files(&self.root) else {
             return Ok(recovery);
         };
         let runner = UseCaseRunner {
             project: self,
             files: &files,
+            // Nobody decided anything by cloning: it is recorded as an observation.
             caller: CallerRule::Client(&Principal::System),
             channel: Channel::System,
+            // Nothing in a fresh clone makes us run a program.
             commands: None,
             policy: None,
             retry_time: MAX_CONFLICT_RETRY_TIME,
@@ -312,6 +336,8 @@ impl Project {
         ));
         match rewrite_former_gitignore(&self.root) {
             Err(failure) => ui.print_warning(failure.message),
+            // Without a commit there is nothing to take out of git, so there is no
+            // command to offer.
             Ok(_) if !matches!(git.read_head(), Ok(GitHead::At(_))) => {}
             Ok(_) => {
                 let mut remove = String::new();
@@ -329,6 +355,7 @@ impl Project {
                 ));
             }
         }
+        // Last: after a kill before this, the user is told once more.
         store::mark_migration_announced(&self.layout);
     }
 
@@ -346,8 +373,8 @@ impl Project {
             cargo,
             cause,
         )?;
-        // `trusted` records the policy in force in the new state. The mirror is only a copy, so
-        // failing to write it is a warning: the next command writes it.
+        // `resolve_policy` records the policy in force in the new state. The mirror is only a copy,
+        // so failing to write it is a warning: the next command writes it.
         let synced = self.open_store(ui, None).and_then(|store| {
             let _ = self.resolve_policy(&*store);
             store.sync_mirror()
@@ -545,33 +572,13 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             let what = format!("no readable backup of {node}: {why}");
             ui.print_warning(what);
         }
-        Notice::Unproved {
-            why,
-            is_complete: false,
-            ..
-        } => {
-            ui.print_warning(format_args!("{why}; it does not count as complete"));
+        Notice::Unproved { .. }
+        | Notice::Reopened { .. }
+        | Notice::ScenarioRemoved { .. }
+        | Notice::NeedsOpen { .. }
+        | Notice::PhaseSkipped { .. } => {
+            ui.print_warning(noticed.describe_claim().unwrap_or_default());
         }
-        Notice::Unproved { why, .. } => {
-            ui.print_warning(format_args!(
-                "{why}; it counts as complete, because the policy only warns"
-            ));
-        }
-        Notice::Reopened { node, by } => {
-            ui.print_warning(format_args!(
-                "`{node}` is open again, because `{by}` is open"
-            ));
-        }
-        Notice::ScenarioRemoved { ticket, scenario } => {
-            ui.print_warning(format_args!(
-                "scenario `{scenario}` of `{ticket}` was deleted before it was done; `{ticket}` stays \
-                 open until it is back, or until a person lets it pass (tl gate override done {ticket})"
-            ));
-        }
-        Notice::NeedsOpen { node, by } => {
-            ui.print_warning(format_args!("`{node}` needs `{by}`, which is not complete"));
-        }
-        Notice::PhaseSkipped { why, .. } => ui.print_warning(why),
         Notice::NotWritten { path, why } => {
             let what = format!("`{path}` is not up to date: {why}");
             ui.print_warning(what);

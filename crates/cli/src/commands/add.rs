@@ -4,7 +4,7 @@ use application::Failure;
 use application::shape::ShapeChange;
 use clap::Args;
 
-use super::shape_outcome::ShapeOptions;
+use super::shape_outcome::{ShapeOptions, separate_option_words};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -20,12 +20,12 @@ use crate::wiring::App;
   tl add act")]
 pub(crate) struct AddArgs {
     /// The level of the plan: act, chapter, scene …
-    #[arg(value_name = "LEVEL")]
-    level: String,
+    #[arg(num_args = 0..=1, value_name = "LEVEL")]
+    level: Vec<String>,
 
     /// The parent [default: the only possible one]
-    #[arg(long, value_name = "NODE", add = node_completer())]
-    under: Option<String>,
+    #[arg(long, num_args = 1..=2, value_name = "NODE", add = node_completer())]
+    under: Vec<String>,
 
     /// A name instead of the next number: prologue, interlude-04, epilogue
     #[arg(long, value_name = "NAME")]
@@ -41,9 +41,17 @@ pub(crate) struct AddArgs {
 
 impl AddArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let (level, under) = separate_option_words(&self.level, &self.under);
+        // Optional for clap, because `--under act-1 chapter` gives the level to the option.
+        let [level] = level.as_slice() else {
+            return Err(Failure::invalid(
+                "a plan of which level? `tl tree` shows the levels in use",
+            )
+            .with_step("tl add chapter --under act-1"));
+        };
         let change = ShapeChange::Add {
-            level: self.level.clone(),
-            under: self.under.clone(),
+            level: level.clone(),
+            under,
             name: self.name.clone(),
             title: self.title.clone(),
         };

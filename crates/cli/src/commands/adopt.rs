@@ -105,6 +105,7 @@ fn fill_in_project_id(project: Project) -> Result<Project, Failure> {
     match store::shared_project_id(&project.layout)? {
         None => Ok(project),
         Some(id) => {
+            // Written down, so that renaming the directory does not lead to another project.
             project_file::write_keys(&project.root, &[("project_id", &id)])?;
             Project::load(&project.root)
         }

@@ -29,11 +29,11 @@ use crate::wiring::{App, Project, is_called_by_person};
 /// Where only people approve, it shows what changed since the last approved text (or the whole text)
 /// and asks; with `--version` the caller says which text was read, and is not asked.
 ///
-/// Several plans, or with `--below` every one of a subtree that waits, are one question and one
-/// operation: all of them are approved exactly as shown, or none.
+/// Several plans, or with `--below` every one of a subtree that waits (`--all`: of the project), are one
+/// question and one operation: all of them are approved exactly as shown, or none.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version\n  tl approve chapter-01 chapter-02     two plans, one question\n  tl approve --below act 1             everything in it that waits\n  tl approve --below act 1 --drafts    only what was never approved or has changed"
+    after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version\n  tl approve chapter-01 chapter-02     two plans, one question\n  tl approve --below act 1             everything in it that waits\n  tl approve --all --drafts            the whole project, such as an imported manuscript\n  tl approve --below act 1 --drafts    only what was never approved or has changed"
 )]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
@@ -47,19 +47,26 @@ pub(crate) struct ApproveArgs {
     shown: ShownArgs,
 }
 
+/// Whether only a person may decide here, by the settings or by the policy of a shared state.
+pub(super) fn requires_person(app: &App, project: &Project) -> Result<bool, Failure> {
+    // The policy of a shared state is only known with an open store. Agents skip this read: they
+    // are refused by the use case anyway.
+    let shared = matches!(
+        project.settings.storage,
+        Storage::Postgres | Storage::Remote
+    );
+    Ok(project.settings.policy.approval.requires_person()
+        || (shared
+            && is_called_by_person()
+            && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.requires_person()))?))
+}
+
 impl ApproveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // With the pins: an agent that loosened `config.toml` must not spare the
+        // person the question.
         let project = app.find_project()?.tighten_by_pins();
-        // The policy of a shared state is only known with an open store. Agents skip this read:
-        // they are refused by the use case anyway.
-        let shared = matches!(
-            project.settings.storage,
-            Storage::Postgres | Storage::Remote
-        );
-        let only_people = project.settings.policy.approval.requires_person()
-            || (shared
-                && is_called_by_person()
-                && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.requires_person()))?);
+        let only_people = requires_person(app, &project)?;
         if let Some(selection) = self.plans.batch_selection(&project.profiles) {
             return self.approve_batch(app, &project, &selection, only_people);
         }
@@ -114,6 +121,7 @@ impl ApproveArgs {
         selection: &PlanSelection,
         only_people: bool,
     ) -> Result<ExitCode, Failure> {
+        // Before the question, which may show dozens of texts.
         if self.shown.shown_versions().is_some() {
             return Err(Failure::invalid(
                 "`--version` is the version of one plan, and these are several",
@@ -137,13 +145,13 @@ impl ApproveArgs {
             }
             return Ok(ExitCode::Done);
         }
-        if only_people {
-            confirm_batch(&question)?;
+        let asked = question.asked_questions();
+        if only_people && !confirm_batch(&question)? {
+            return Err(record_batch_refusal(project, app.ui, &asked));
         }
         let answer = Answer::Approve {
             force: self.force_option(),
         };
-        let asked = question.asked_questions();
         let outcome = project.run(app.ui, &|ctx| answer_batch_question(ctx, &asked, &answer))?;
         print_batch(app.ui, &outcome);
         Ok(ExitCode::Done)
@@ -165,8 +173,8 @@ pub(super) fn print_batch(ui: Ui, outcome: &PlansDecided) {
     print_transitions(ui, &outcome.changed_entities);
 }
 
-/// Shows every plan of a batch and asks once.
-fn confirm_batch(question: &BatchQuestion) -> Result<(), Failure> {
+/// Shows every plan of a batch, asks once, and returns whether the person says yes.
+fn confirm_batch(question: &BatchQuestion) -> Result<bool, Failure> {
     let paths: Vec<&str> = question
         .questions
         .iter()
@@ -182,6 +190,8 @@ fn confirm_batch(question: &BatchQuestion) -> Result<(), Failure> {
         )));
     }
     let ui = Ui::default();
+    // Siblings share their parent's change. Printed once per plan it would bury the
+    // texts that differ.
     let mut shown_changes: Vec<(&str, &str)> = Vec::new();
     for one in &question.questions {
         let change = one
@@ -198,12 +208,20 @@ fn confirm_batch(question: &BatchQuestion) -> Result<(), Failure> {
     }
     let plans = count_with_noun(paths.len(), "plan", "plans");
     ui.print_message(format_args!("Approve {plans} as shown? [y/N]"));
-    if settings::read_yes_or_no() {
-        return Ok(());
+    Ok(settings::read_yes_or_no())
+}
+
+/// Records that the person was asked about several plans and approved none, which the waiting agent is
+/// told; returns what they can do instead.
+fn record_batch_refusal(project: &Project, ui: Ui, asked: &[AskedQuestion]) -> Failure {
+    let answer = Answer::NoDecision(NoDecision::Declined);
+    let recorded = project.run(ui, &|ctx| answer_batch_question(ctx, asked, &answer));
+    match recorded {
+        Err(failure) => failure,
+        Ok(_) => Failure::refused("nothing was approved")
+            .with_step("tl approve NODE   # one of them")
+            .with_step("tl request-changes NODE -m TEXT   # send one back to the agent"),
     }
-    Err(Failure::refused("nothing was approved")
-        .with_step("tl approve NODE   # one of them")
-        .with_step("tl request-changes NODE -m TEXT   # send one back to the agent"))
 }
 
 /// Shows the question, and returns whether the person says yes.
@@ -272,6 +290,7 @@ fn print_question(ui: Ui, question: &ApprovalQuestion, is_parent_shown: bool) {
             requested.text
         ));
     }
+    // Against the text approved last, not the previous version: saving twice would hide a change.
     match (&question.base, &question.change) {
         (Some(base), Some(change)) => {
             ui.print_line(format_args!(

@@ -94,6 +94,7 @@ fn accept_history(app: &App) -> Result<(), Failure> {
         return Err(refuse("not accepted").with_step("tl log"));
     }
     store::accept_current_head(&*store, &project.store_engine_settings())?;
+    // The next use case opens its own store, which has to see the accepted head.
     drop(store);
     project.run(app.ui, &|ctx| {
         // The acceptance itself is an operation, so that it can be seen in `tl log` who did it and

@@ -38,10 +38,13 @@ fn judge_branch(
     let Some(folder) = project.open_decisions(&git) else {
         return app.run(|ctx| check_approvals(ctx, base));
     };
+    // The clone of a machine is adopted by nobody. Counting its decisions gives no rights, because
+    // nothing is written.
     let decisions = AdoptedDecisions::new(&folder);
     let disk = DiskFiles::open(&project.root).map_err(|error| {
         Failure::unavailable(format!("cannot open `{}`: {error}", project.root.display()))
     })?;
+    // A check changes no file of the tree that it judges.
     let files = ReadOnlyFiles::new(&disk);
     let store = MemoryStore::new(StoreId("check".to_owned()));
     let signatures = SshSignatures::new(&project.root, settings::signing_environment());

@@ -46,6 +46,7 @@ impl CompactArgs {
             })
         };
         let report = self.report.as_ref().map(read).transpose()?;
+        // A report that was given replaces the derived one, so a model call for it would be wasted.
         let turning_points = if report.is_some() || self.by_rule {
             None
         } else {
@@ -92,6 +93,7 @@ fn ask_for_turning_points(app: &App) -> Result<Option<Vec<String>>, Failure> {
     let progress = Progress::new(app.ui, 0);
     progress.show_waiting_for("asking for the turning points");
     let asked = send_model_request(&*model, &cancel, &progress, question);
+    // Before anything is printed: a spinner would draw over it.
     drop(progress);
     let (spent, points) = match asked {
         Ok(answer) => (

@@ -5,14 +5,16 @@
 mod change;
 mod check;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use application::Failure;
 use clap::{Args, Subcommand};
+use domain::secrets::{SecretCount, mask_text};
 use domain::settings::{SettingKey, parse_config, render_config_value, setting_keys};
 use domain::suggest::nearest_words;
 use serde::Serialize;
 use serde_json::Value;
+use web::SettingLine;
 
 use crate::completion::setting_key_completer;
 use crate::exit_code::ExitCode;
@@ -122,6 +124,35 @@ impl ConfigArgs {
     }
 }
 
+/// The settings of a project, for the dashboard.
+pub(crate) struct ProjectSettings {
+    pub(crate) root: PathBuf,
+}
+
+impl web::SettingSource for ProjectSettings {
+    fn list_settings(&self) -> Result<Vec<SettingLine>, Failure> {
+        let views = load_views(&self.root)?;
+        Ok(views.iter().map(describe_setting).collect())
+    }
+}
+
+/// Describes a setting for readers of the dashboard, who may be others than the user who set it.
+fn describe_setting(view: &SettingView) -> SettingLine {
+    // The address of a database contains its password.
+    let masked = |value: &Value| {
+        let shown = render_config_value(value);
+        mask_text(&shown, &mut SecretCount::default()).into_owned()
+    };
+    SettingLine {
+        key: view.key.to_owned(),
+        value: masked(&view.value),
+        default: (view.value != view.default).then(|| masked(&view.default)),
+        source: view.describe_source().to_owned(),
+        allowed: view.allowed.clone(),
+        description: view.description.to_owned(),
+    }
+}
+
 /// Collects every setting with its value and source.
 fn load_views(root: &Path) -> Result<Vec<SettingView>, Failure> {
     let text = read_config_text(root)?;
@@ -148,6 +179,7 @@ fn load_views(root: &Path) -> Result<Vec<SettingView>, Failure> {
             .iter()
             .copied()
             .find(|name| environment_variable(name).is_some());
+        // In order of authority: what overrides the others names itself first.
         let source = match () {
             () if value != key.value_in(&given) && key.name.starts_with("policy.") => {
                 SettingSource::Policy

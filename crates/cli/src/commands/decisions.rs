@@ -97,6 +97,7 @@ fn print_decision(app: &App, one: &DecisionView) {
         .signature_problem
         .as_ref()
         .map(|why| format!(" · not counted: {why}; tl approve {} again", one.path));
+    // Only the first reason is named: the others do not matter before it is settled.
     let state = match (one.present, one.trusted, one.in_force) {
         (false, ..) => " · not on this branch",
         (_, false, _) => " · not counted: tl state adopt",

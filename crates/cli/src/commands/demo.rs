@@ -61,10 +61,13 @@ impl DemoArgs {
             Some(DemoKind::Code(place)) => (place, true),
         };
         let root = create_directory(place, app)?;
+        // The commands of the demo print for people; with `--json` the only document
+        // is the outcome.
         let ui = Ui {
             json: false,
             silent: app.ui.json,
         };
+        // Below the new directory, so that the second worktree, beside it, is in there as well.
         let project = if is_code { root.join("shop") } else { root };
         let demo = Demo::open(ui, project)?;
         if is_code {
@@ -321,6 +324,7 @@ impl Demo {
                 .map_err(broken)?;
         }
         let output = hook.wait_with_output().map_err(broken)?;
+        // An unreadable answer has no decision in it and ends the demo below.
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let decision = &answer["hookSpecificOutput"];
         let stopped = decision["permissionDecision"] == "deny";

@@ -133,6 +133,7 @@ impl DocArgs {
         match &self.what {
             DocCommand::New { title } => {
                 let made = app.run(|ctx| create_document(ctx, title))?;
+                // A message, so that standard output is the id alone, for scripts.
                 app.ui.print_message(styled(DIM, &made.file_path));
                 print_outcome(app, &made, &made.document)
             }
@@ -213,8 +214,8 @@ impl DocArgs {
                     app.run(|ctx| compare_documents(ctx, older.as_deref(), which.doc.as_deref()))?;
                 output::print_comparison(app, &found)
             }
-            // Works outside of a project too, for editors and code generators.
             DocCommand::Reconcile(reconcile) => reconcile.run(app),
+            // Works outside of a project too, for editors and code generators.
             DocCommand::Schema => {
                 let text = serde_json::to_string_pretty(domain::plan_document::plan_json_schema());
                 app.ui.print_lines(&text.unwrap_or_default());

@@ -85,6 +85,7 @@ impl DoctorArgs {
         let disk = DiskFiles::open(&root).map_err(|error| {
             Failure::unavailable(format!("cannot open `{}`: {error}", root.display()))
         })?;
+        // First, so that the check below reports the trust that was just given.
         if self.trust.is_some() {
             trust_project_hooks(app.ui, &disk)?;
         }
@@ -134,9 +135,12 @@ impl DoctorArgs {
 }
 
 fn check_all_hosts(disk: &DiskFiles) -> Vec<HostHealth> {
+    // Settings that cannot be read are a finding of their own.
+    let project = Project::load(disk.root());
+    let profiles = project.map_or_else(|_| Vec::new(), |project| project.profiles);
     Host::ALL
         .into_iter()
-        .filter_map(|host| check_host(disk, host).or_else(|| check_plugin(disk, host)))
+        .filter_map(|host| check_host(disk, host, &profiles).or_else(|| check_plugin(disk, host)))
         .collect()
 }
 
@@ -187,6 +191,7 @@ fn find_trust_problems(project: &Project, store: &dyn Store) -> Vec<HostFinding>
         .history_state()
         .describe_problem()
         .map(|message| problem(message, &HistoryState::NEXT_STEPS));
+    // A state that cannot be read is a finding of its own.
     let waiting = project
         .resolve_policy(store)
         .map(|trusted| trusted.waiting)

@@ -128,6 +128,8 @@ impl EvidenceCommand {
                         test: test.clone(),
                         run,
                         inputs: inputs.clone(),
+                        // What the caller names wins over the report that a recognised
+                        // runner would write.
                         report: report.clone().or(proposed),
                     }
                 }

@@ -106,7 +106,7 @@ fn print_focus(app: &App, outcome: &FocusOutcome) {
     }
     // The context of the entered ticket: the agent needs no second command to start.
     if let Some(context) = &outcome.context {
-        app.ui.print_line(String::new());
-        app.ui.print_text(context);
+        app.ui.print_blank_line();
+        app.ui.print_lines(context);
     }
 }

@@ -7,10 +7,10 @@ use application::Failure;
 use clap::{Args, Subcommand};
 
 use super::{
-    adopt, backup, check, compact, doctor, drift, generation, install, intent, join, leave, llm,
-    map, memory, migrate, move_state, novel, prune, rate, rebuild, repair, replay, restore_backup,
-    run_story, scan, secret, serve, session, sync_hashes, think_back, tick, token, trace,
-    uninstall, write,
+    adopt, backup, check, compact, doctor, drift, follow, generation, install, intent, issuer,
+    join, leave, llm, map, memory, migrate, move_state, notify, novel, prune, rate, rebuild,
+    repair, replay, restore_backup, run_story, scan, secret, serve, session, sync_hashes,
+    think_back, tick, token, trace, uninstall, write,
 };
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -92,7 +92,7 @@ command_group! {
   tl story tick --count 3                       # only plan the next three steps
   tl story write --next                         # write the first approved scene
   tl story memory show                          # characters, locations, open loops
-  tl story compile --form epub --out drawer.epub")]
+  tl story compile --format epub --output drawer.epub")]
 pub(crate) struct StoryArgs {
     #[command(subcommand)]
     what: StoryCommand,
@@ -104,6 +104,7 @@ command_group! {
         Run "run" => run_story::RunArgs,
         Tick "tick" => tick::TickArgs,
         Write "write" => write::WriteArgs,
+        Follow "follow" => follow::FollowArgs,
         Generation "generation" => generation::GenerationArgs,
         Memory "memory" => memory::MemoryArgs,
         Compile "compile" => novel::CompileArgs,
@@ -143,7 +144,7 @@ command_group! {
     }
 }
 
-/// A team's server: run it, give out tokens, join it or leave it
+/// A team's server: run it, give out tokens, join it or leave it, be notified
 ///
 /// One machine runs the server for a project; every clone that joins works on its state. A token
 /// says in whose name its owner acts, and how far.
@@ -162,9 +163,11 @@ pub(crate) struct TeamArgs {
 command_group! {
     TeamArgs "team" TeamCommand {
         Token "token" => token::TokenArgs,
+        Issuer "issuer" => issuer::IssuerArgs,
         Serve "serve" => serve::ServeArgs,
         Join "join" => join::JoinArgs,
         Leave "leave" => leave::LeaveArgs,
+        Notify "notify" => notify::NotifyArgs,
     }
 }
 

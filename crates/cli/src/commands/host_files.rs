@@ -10,6 +10,7 @@ use application::Failure;
 use domain::diff::{DiffLineKind, compute_hunks};
 use domain::host_event::Host;
 use domain::ports::{Clock, FileReadResult, PlanFiles};
+use domain::profile::Profile;
 use domain::text::count_with_noun;
 use hosts::install::{
     FileOutcome, HookSetup, HostFile, HostSettingsProblem, agent_commands, find_installed,
@@ -157,11 +158,12 @@ pub(super) fn read_project_file(files: &DiskFiles, path: &str) -> Result<Option<
     }
 }
 
-/// Plans the changes of an installation.
+/// Plans the changes of an installation, with the commands that fit the profiles.
 pub(super) fn plan_install(
     disk: &DiskFiles,
     hosts: &[Host],
     setup: &HookSetup,
+    profiles: &[Profile],
 ) -> Result<Vec<HostChange>, Failure> {
     let mut desk = PlannedFiles::new(disk);
     // Planned in one go for all hosts, because they share files: `.mcp.json`, `.agents/skills` and
@@ -176,7 +178,7 @@ pub(super) fn plan_install(
     }
     wanted
         .into_iter()
-        .map(|host| plan_host_install(&mut desk, host, setup))
+        .map(|host| plan_host_install(&mut desk, host, setup, profiles))
         .collect()
 }
 
@@ -191,6 +193,7 @@ fn plan_host_install(
     desk: &mut PlannedFiles<'_>,
     host: Host,
     setup: &HookSetup,
+    profiles: &[Profile],
 ) -> Result<HostChange, Failure> {
     let mut change = HostChange {
         host,
@@ -205,7 +208,8 @@ fn plan_host_install(
         Some(foreign) if desk.has_hooks(foreign.host)? => Some(host_spec(foreign.host).hooks_path),
         _ => None,
     };
-    for piece in host_files(host, setup) {
+    let wanted = |piece: &HostFile| piece.is_wanted(profiles);
+    for piece in host_files(host, setup).into_iter().filter(wanted) {
         let existing = desk.read_planned(&piece.path)?;
         if covered_by.is_some() && piece.is_settings() {
             // Only the hooks are covered. Copilot does not read `.claude/commands`, so its skills
@@ -233,6 +237,7 @@ fn plan_host_install(
             "it runs the hooks in {file} too; a second file would run them twice"
         ));
     }
+    // The hooks come first in the list, unless those of another host cover them.
     let hooks_changed = change
         .files
         .first()
@@ -327,15 +332,13 @@ fn is_still_used(desk: &PlannedFiles<'_>, host: Host, path: &str) -> Result<bool
 /// Whether a host was installed on top of another one's hooks: its commands exist, and no host with
 /// hooks uses them.
 fn was_covered(desk: &PlannedFiles<'_>, reader: &HostSpec) -> Result<bool, Failure> {
-    let Some(command) = agent_commands()
-        .first()
-        .map(|command| command.path(reader.host))
-    else {
-        return Ok(false);
-    };
-    Ok(desk.read_planned(&command)?.is_some()
-        && !desk.has_hooks(reader.host)?
-        && !is_still_used(desk, reader.host, &command)?)
+    for command in agent_commands() {
+        let path = command.path(reader.host);
+        if desk.read_planned(&path)?.is_some() {
+            return Ok(!desk.has_hooks(reader.host)? && !is_still_used(desk, reader.host, &path)?);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the original of a settings file, if it was not edited since the installation: the newest
@@ -392,6 +395,7 @@ pub(super) fn apply_changes(disk: &DiskFiles, changes: &mut [HostChange]) -> Res
         .iter_mut()
         .flat_map(|change| change.files.iter_mut())
     {
+        // A file that stays as it is gets no backup either: backups are searched for the original.
         if !matches!(
             file.action,
             FileAction::Created | FileAction::Changed | FileAction::Removed
@@ -399,15 +403,23 @@ pub(super) fn apply_changes(disk: &DiskFiles, changes: &mut [HostChange]) -> Res
             continue;
         }
         if let Err(failure) = write_change(disk, file, &folder) {
+            let mut is_rolled_back = true;
             for (path, before) in done.iter().rev() {
                 // If the rollback fails too, there is still the backup.
-                let _ = match before {
-                    Some(text) => disk.replace_file(path, text),
-                    None => disk.remove_file(path),
+                let reverted = match before {
+                    Some(text) => disk.replace_file(path, text).is_ok(),
+                    None => disk.remove_file(path).is_ok(),
                 };
+                is_rolled_back &= reverted;
             }
-            return Err(failure
-                .with_step("nothing was changed; make the file writable, then run this again"));
+            return Err(failure.with_step(match is_rolled_back {
+                true => {
+                    "nothing was changed; make the file writable, then run this again".to_owned()
+                }
+                false => format!(
+                    "some files were changed; the former ones are in {BACKUP_FOLDER}/{folder}"
+                ),
+            }));
         }
         done.push((file.path.clone(), file.before.clone()));
     }

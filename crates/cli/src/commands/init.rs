@@ -22,7 +22,9 @@ use hosts::install::{HookSetup, is_program_name};
 use serde_json::json;
 use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 
-use self::profile_choice::{ProfileChoice, describe_planning_tools, list_directory};
+use self::profile_choice::{
+    ProfileChoice, describe_planning_tools, find_repository_above, list_directory,
+};
 use self::report::{InitOutcome, print_report};
 use crate::commands::host_choice::{
     HostChoice, detect_hosts, find_on_path, is_same_file, list_host_names, missing_on_path_note,
@@ -124,16 +126,30 @@ impl InitArgs {
         let root = &self.resolve_root(app);
         let listing = list_directory(root);
         let is_new_project = !root.join(CONFIG_FILE).exists();
+        let repository = find_repository_above(root);
         let mut outcome = InitOutcome {
             success: true,
             dry_run: self.dry_run,
             project: root.display().to_string(),
-            choice: is_new_project.then(|| ProfileChoice::for_directory(&self.profile, &listing)),
+            choice: is_new_project
+                .then(|| ProfileChoice::for_directory(&self.profile, &listing, repository)),
             ..InitOutcome::default()
         };
         if let Some(choice) = &outcome.choice {
             outcome.chosen_because.clone_from(&choice.because);
             outcome.notes.extend(describe_planning_tools(&listing));
+            outcome.notes.extend(repository.map(|above| {
+                let above = above.display();
+                format!(
+                    "the repository begins at {above}; for one project for all of it: tl --project '{above}' init"
+                )
+            }));
+        }
+        if *root != app.start {
+            outcome.notes.push(format!(
+                "{} belongs to this project; for one of its own: tl --project . init",
+                app.start.display()
+            ));
         }
         // First: an unreadable settings file of a host must fail before anything is created.
         let mut changes = self.plan_host_changes(root, &mut outcome)?;
@@ -180,31 +196,35 @@ impl InitArgs {
         Ok(ExitCode::Done)
     }
 
+    /// Returns the profiles that the project will have, by name and loaded.
+    fn plan_profiles(
+        &self,
+        root: &Path,
+        outcome: &mut InitOutcome,
+    ) -> Result<(Vec<String>, Vec<Profile>), Failure> {
+        let names = match &outcome.choice {
+            Some(choice) => choice.names.clone(),
+            None => {
+                let present = Project::load(root)?.settings.profiles;
+                let is_new = |name: &&String| !present.contains(name);
+                outcome.added_profiles = self.profile.iter().filter(is_new).cloned().collect();
+                [present, outcome.added_profiles.clone()].concat()
+            }
+        };
+        let profiles = names
+            .iter()
+            .map(|name| load_named_profile(root, PROFILES_FOLDER, name))
+            .collect::<Result<Vec<Profile>, Failure>>()?;
+        Ok((names, profiles))
+    }
+
     /// Lists what a run without `--dry-run` would make, and returns the profiles it would enable.
     fn preview_project(
         &self,
         root: &Path,
         outcome: &mut InitOutcome,
     ) -> Result<Vec<Profile>, Failure> {
-        let present = match outcome.choice {
-            Some(_) => Vec::new(),
-            None => Project::load(root)?.settings.profiles,
-        };
-        let chosen = outcome.choice.as_ref().map(|choice| &choice.names);
-        let mut names = present.clone();
-        for name in chosen.unwrap_or(&self.profile) {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        if outcome.choice.is_none() {
-            outcome.added_profiles = names.split_off(present.len());
-            names.extend(outcome.added_profiles.iter().cloned());
-        }
-        let profiles = names
-            .iter()
-            .map(|name| load_named_profile(root, PROFILES_FOLDER, name))
-            .collect::<Result<Vec<Profile>, Failure>>()?;
+        let (names, profiles) = self.plan_profiles(root, outcome)?;
         let mut paths = vec![
             CONFIG_FILE.to_owned(),
             schema_path(),
@@ -275,6 +295,8 @@ impl InitArgs {
         let mut added: Vec<String> = Vec::new();
         for name in &self.profile {
             if !outcome.profiles.contains(name) && !added.contains(name) {
+                // Only to check it: an unknown name in the file would make every
+                // later command fail.
                 load_named_profile(root, PROFILES_FOLDER, name)?;
                 added.push(name.clone());
             }
@@ -284,6 +306,7 @@ impl InitArgs {
         }
         outcome.profiles.extend(added.iter().cloned());
         let text = project_file::read_config_text(root)?;
+        // Edited in place: comments and order of the user's file stay.
         let text = with_setting(&text, "profiles", &json!(outcome.profiles))?;
         write_config_text(root, &text)?;
         outcome.added_profiles = added;
@@ -348,16 +371,21 @@ impl InitArgs {
         })
     }
 
-    /// Returns the project's root. With `--host` the enclosing project is meant; otherwise a new
-    /// one is created right here, also below another.
+    /// Returns the project's root: in a part of a project that project, as for every other command. A
+    /// repository inside it, such as a worktree, is a place of its own.
     fn resolve_root(&self, app: &App) -> PathBuf {
-        let above = || Layout::find_project_root(&app.start);
-        if self.host.is_empty() || app.explicit {
-            None
-        } else {
-            above()
+        if app.explicit {
+            return app.start.clone();
         }
-        .unwrap_or_else(|| app.start.clone())
+        let enclosing = Layout::find_project_root(&app.start);
+        let is_own_place = |root: &PathBuf| {
+            let mut between = app.start.ancestors().take_while(|above| above != root);
+            // A folder in a repository, a file in a worktree: both are places of their own.
+            between.any(|above| above.join(".git").exists())
+        };
+        enclosing
+            .filter(|root| !is_own_place(root))
+            .unwrap_or_else(|| app.start.clone())
     }
 
     /// Plans the changes of the hosts' files; `None` without `--host`.
@@ -396,7 +424,8 @@ impl InitArgs {
         let disk = DiskFiles::open(root).map_err(|error| {
             Failure::unavailable(format!("cannot open `{}`: {error}", root.display()))
         })?;
-        host_files::plan_install(&disk, &hosts, &setup).map(Some)
+        let (_, profiles) = self.plan_profiles(root, outcome)?;
+        host_files::plan_install(&disk, &hosts, &setup, &profiles).map(Some)
     }
 
     /// Returns the program for the hooks to run.

@@ -4,7 +4,7 @@ use application::Failure;
 use application::shape::ShapeChange;
 use clap::Args;
 
-use super::shape_outcome::ShapeOptions;
+use super::shape_outcome::{ShapeOptions, separate_option_words};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -20,7 +20,7 @@ use crate::wiring::App;
   tl insert act-1/chapter-04 --after --dry-run")]
 pub(crate) struct InsertArgs {
     /// The place of the new plan: `chapter 4`, `act-1/chapter-04`
-    #[arg(required = true, num_args = 1..=2, value_name = "PLACE", add = node_completer())]
+    #[arg(num_args = 0..=2, value_name = "PLACE", add = node_completer())]
     place: Vec<String>,
 
     /// After the plan that is there, instead of in its place
@@ -28,8 +28,8 @@ pub(crate) struct InsertArgs {
     after: bool,
 
     /// The parent, where several have a plan of that number
-    #[arg(long, value_name = "NODE", add = node_completer())]
-    under: Option<String>,
+    #[arg(long, num_args = 1..=2, value_name = "NODE", add = node_completer())]
+    under: Vec<String>,
 
     /// The title in its heading
     #[arg(long, value_name = "TITLE")]
@@ -41,9 +41,10 @@ pub(crate) struct InsertArgs {
 
 impl InsertArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let (place, under) = separate_option_words(&self.place, &self.under);
         let change = ShapeChange::Insert {
-            place: self.place.clone(),
-            under: self.under.clone(),
+            place,
+            under,
             after: self.after,
             title: self.title.clone(),
         };

@@ -34,6 +34,7 @@ pub(crate) struct InvalidateArgs {
 fn confirm_rejection(app: &App, node: &[String]) -> Result<(), Failure> {
     const MAX_LISTED: usize = 20;
     let below = app.run(|ctx| preview_rejection(ctx, node))?;
+    // Nothing else is affected, and `tl undo` restores the plan: no question is needed.
     if below.is_empty() {
         return Ok(());
     }
@@ -64,6 +65,7 @@ impl InvalidateArgs {
             reason: self.reason.clone(),
             shown: self.shown.shown_versions(),
         };
+        // Scripts and agents name a reason and are not asked: nobody would answer.
         if !self.yes && is_called_by_person() && settings::is_at_terminal() {
             confirm_rejection(app, &self.node.node)?;
         }

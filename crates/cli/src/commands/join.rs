@@ -59,6 +59,7 @@ impl JoinArgs {
             let what = format!("THROUGHLINE_URL is set to {named}, which overrides `tl team join`");
             return Err(Failure::refused(what).with_step("unset THROUGHLINE_URL"));
         }
+        // Without the stored choice, which may be another server with another token.
         let without = settings::load_settings_without_server(&root)?;
         let project = Project::load_with_settings(
             &root,
@@ -133,6 +134,7 @@ fn is_same_url(url: &str, other: &str) -> bool {
 /// Connects to the server and fetches its whole history.
 fn connect_to_server(app: &App, project: &Project) -> Result<(), StoreFault> {
     let store = project.open_store(app.ui, None)?;
+    // Opening is lazy; the first read fetches the history.
     drop(store.begin_read()?);
     // Reading a replica only warns if the server is unreachable; joining requires a response.
     match store.take_warnings().into_iter().next() {

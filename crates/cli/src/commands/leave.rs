@@ -18,6 +18,8 @@ pub(crate) struct LeaveArgs {}
 
 impl LeaveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // Without loading the project: settings that cannot be used must not keep anybody from
+        // leaving.
         let root = app.find_project_root()?;
         let Some(address) = settings::find_chosen_server(&root) else {
             return Err(Failure::not_found("this clone has not joined a server"));
@@ -29,6 +31,7 @@ impl LeaveArgs {
             return Ok(ExitCode::Done);
         }
         app.ui.print_success(format_args!("left {address}"));
+        // Only the server can revoke it, and this clone may not be the only place it was stored.
         app.ui.print_note(
             "the token stays valid until it is revoked with `tl team token revoke` on the server",
         );

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use domain::profile::built_in_profile;
-use mcp::surface::Catalogue;
+use mcp::surface::{Catalogue, find_call_of_command};
 
 /// Commands (a family, or one of its members) and the tools that do the same.
 const OVER_MCP: &[(&str, &str)] = &[
@@ -27,6 +27,8 @@ const OVER_MCP: &[(&str, &str)] = &[
     ("gate list", "work_gates"),
     ("gate explain", "work_gates"),
     ("decisions", "work_decisions"),
+    ("decisions restore", "work_decisions_restore"),
+    ("decisions prune", "work_decisions_prune"),
     ("tree", "plan_tree"),
     ("show", "plan_read"),
     ("plan", "plan_prompt"),
@@ -61,6 +63,7 @@ const OVER_MCP: &[(&str, &str)] = &[
     ("ticket split", "ticket_split"),
     ("ticket phase", "ticket_phase"),
     ("ticket level", "ticket_level"),
+    ("ticket priority", "ticket_priority"),
     ("ticket scenario list", "ticket_scenarios"),
     ("ticket scenario done", "ticket_scenario_done"),
     ("note add", "note_add"),
@@ -111,12 +114,20 @@ const OVER_MCP: &[(&str, &str)] = &[
     ("story write", "story_scene_begin"),
     ("story generation status", "story_scene_status"),
     ("story generation resume", "story_scene_resume"),
+    ("story generation variants", "story_scene_variants"),
+    ("story generation choose", "story_scene_choose"),
     ("story generation cancel", "story_scene_cancel"),
     ("story memory show", "story_memory"),
     ("story memory search", "story_memory_search"),
     ("story memory edit", "story_memory_edit"),
     ("story memory forget", "story_memory_forget"),
+    ("story memory reread", "story_memory_reread"),
+    ("story memory at", "story_memory_at"),
+    ("story memory merge", "story_memory_merge"),
+    ("story memory split", "story_memory_split"),
+    ("story memory intend", "story_memory_intend"),
     ("story compile", "story_compile"),
+    ("story follow", "story_follow"),
     ("story stats", "story_stats"),
 ];
 
@@ -124,6 +135,7 @@ const OVER_MCP: &[(&str, &str)] = &[
 const NOT_OVER_MCP: &[(&str, &str)] = &[
     ("init", "makes the project a server needs"),
     ("demo", "a project of its own"),
+    ("import", "a file of this machine, which a person chooses"),
     (
         "config",
         "this machine's and the repository's settings: a person edits them",
@@ -131,6 +143,7 @@ const NOT_OVER_MCP: &[(&str, &str)] = &[
     ("host", "the hosts of this machine"),
     ("completions", "the shell"),
     ("man", "the terminal"),
+    ("ui", "the terminal"),
     ("reference", "writes our own documentation"),
     ("hook", "called by hosts"),
     ("statusline", "called by hosts"),
@@ -157,15 +170,117 @@ const NOT_OVER_MCP: &[(&str, &str)] = &[
     ("story memory graph", "a picture"),
 ];
 
+/// Examples of commands with a tool that have none themselves, and why.
+const EXAMPLES_WITHOUT_TOOL: &[(&str, &str)] = &[
+    ("tl check --accept-history", "a person's decision"),
+    ("tl check --ci", "for continuous integration"),
+    (
+        "tl doc apply",
+        "a file; doc_change takes the changes themselves",
+    ),
+    (
+        "tl move acts/",
+        "the rename of a misplaced file on this machine",
+    ),
+    ("tl outline --full --format", "a file for an editor"),
+    ("tl plan chapter 2 --act", "`--under` is the same"),
+    ("tl story compile --format", "a file on this machine"),
+    (
+        "tl ticket new --from",
+        "a file; ticket_new and plan_write take the text",
+    ),
+    (
+        "tl trail compact --report",
+        "a file; trail_compact takes the text",
+    ),
+];
+
+/// Tools that do what a command does with some of its options.
+const OTHER_TOOLS: &[(&str, &str)] = &[
+    ("claim", "work_overlap"),
+    ("comment", "plan_comments"),
+    ("next", "work_claim"),
+    ("note add", "note_anchor"),
+    ("renumber", "plan_reshape"),
+    ("move", "plan_reshape"),
+    ("revalidate", "plan_stale"),
+    ("story tick", "story_tick_retry"),
+    ("story tick", "story_tick_skip"),
+];
+
+/// Returns the entry of a command line in the tables: the nearest one counts, because a family may have
+/// a member that differs.
+fn find_entry(command: &str) -> Option<&'static (&'static str, &'static str)> {
+    let covers = |entry: &&(&str, &str)| {
+        let rest = command.strip_prefix(entry.0);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    let entries = OVER_MCP.iter().chain(NOT_OVER_MCP);
+    entries.filter(covers).max_by_key(|entry| entry.0.len())
+}
+
+/// Returns the examples in the help of all commands.
+fn examples(command: &clap::Command, found: &mut BTreeSet<String>) {
+    let help = command.get_after_help().map(ToString::to_string);
+    for line in help.unwrap_or_default().lines() {
+        // A remark is behind two spaces.
+        let line = line.trim();
+        let example = line.split("  ").next().unwrap_or_default();
+        if example.starts_with("tl ") && !example.contains(['|', '>', '<']) {
+            found.insert(example.to_owned());
+        }
+    }
+    for one in command.get_subcommands() {
+        examples(one, found);
+    }
+}
+
+/// Messages suggest commands; a client that has only MCP gets them as calls.
+#[test]
+fn the_examples_of_every_command_with_a_tool_are_calls_that_fit_their_schema() {
+    let names = ["story", "tickets", "trail", "milestones"];
+    let profiles = names.map(|name| built_in_profile(name).expect("a profile"));
+    let tools = Catalogue::of(&profiles).expect("a catalogue").tools;
+    let mut found = BTreeSet::new();
+    examples(&crate::help::full_parser(), &mut found);
+    assert!(found.len() > 150, "{}", found.len());
+    let mut problems = Vec::new();
+    for example in &found {
+        let command = example.trim_start_matches("tl ");
+        let Some(entry) = find_entry(command).filter(|entry| OVER_MCP.contains(entry)) else {
+            continue;
+        };
+        let mut left_out = EXAMPLES_WITHOUT_TOOL.iter();
+        if left_out.any(|(start, _)| example.starts_with(start)) {
+            continue;
+        }
+        let Some((name, arguments)) = find_call_of_command(example, &profiles) else {
+            problems.push(format!("{example}: no call"));
+            continue;
+        };
+        if name != entry.1 && !OTHER_TOOLS.contains(&(entry.0, name)) {
+            problems.push(format!("{example}: {name} instead of {}", entry.1));
+        }
+        let tool = tools.iter().find(|tool| tool.name == name);
+        let schema = &tool.expect("a tool of the catalogue").input_schema;
+        if let Err(error) = jsonschema::validate(schema, &arguments) {
+            problems.push(format!("{example}: {name} {arguments}: {error}"));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
 fn leaves(command: &clap::Command, above: &str, found: &mut BTreeSet<String>) {
     for one in command
         .get_subcommands()
         .filter(|one| one.get_name() != "help")
     {
         let path = format!("{above} {}", one.get_name());
-        match one.has_subcommands() {
-            true => leaves(one, path.trim(), found),
-            false => drop(found.insert(path.trim().to_owned())),
+        leaves(one, path.trim(), found);
+        // Also a family that does something without a member, such as `tl decisions`.
+        let mut entries = OVER_MCP.iter().chain(NOT_OVER_MCP);
+        if !one.has_subcommands() || entries.any(|entry| entry.0 == path.trim()) {
+            found.insert(path.trim().to_owned());
         }
     }
 }
@@ -185,17 +300,8 @@ fn every_command_has_a_tool_or_a_reason_for_none() {
     assert!(commands.len() > 100, "{commands:?}");
     let mut used = BTreeSet::new();
     for command in &commands {
-        let covers = |entry: &&(&str, &str)| {
-            let rest = command.strip_prefix(entry.0);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
-        };
-        // The nearest entry counts: a family may have a member that differs.
-        let entry = OVER_MCP
-            .iter()
-            .chain(NOT_OVER_MCP)
-            .filter(covers)
-            .max_by_key(|entry| entry.0.len());
-        let entry = entry.unwrap_or_else(|| panic!("`tl {command}` is in neither list"));
+        let entry =
+            find_entry(command).unwrap_or_else(|| panic!("`tl {command}` is in neither list"));
         used.insert(entry.0);
     }
     for (command, tool) in OVER_MCP {

@@ -4,7 +4,7 @@ use application::Failure;
 use application::shape::ShapeChange;
 use clap::Args;
 
-use super::shape_outcome::ShapeOptions;
+use super::shape_outcome::{ShapeOptions, split_node_words};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -16,15 +16,12 @@ use crate::wiring::App;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl merge scene-0103 scene-0102
+  tl merge chapter 5 chapter 4
   tl merge act-1/chapter-05 act-1/chapter-04 --dry-run")]
 pub(crate) struct MergeArgs {
-    /// The plan that goes
-    #[arg(value_name = "NODE", add = node_completer())]
-    node: String,
-
-    /// The plan it becomes a part of
-    #[arg(value_name = "INTO", add = node_completer())]
-    into: String,
+    /// The plan that goes, and the plan it becomes a part of
+    #[arg(required = true, num_args = 2..=4, value_names = ["NODE", "INTO"], add = node_completer())]
+    nodes: Vec<String>,
 
     #[command(flatten)]
     options: ShapeOptions,
@@ -32,10 +29,16 @@ pub(crate) struct MergeArgs {
 
 impl MergeArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let change = ShapeChange::Merge {
-            node: vec![self.node.clone()],
-            into: vec![self.into.clone()],
-        };
-        self.options.run_change(app, change)
+        // Both names have one word or two, so only the profiles tell where the first one ends.
+        let (node, into) = split_node_words(&self.nodes, &app.find_project()?.profiles)?;
+        if into.is_empty() {
+            let name = node.join(" ");
+            return Err(
+                Failure::invalid(format!("into which plan should `{name}` be merged?"))
+                    .with_step(format!("tl merge {name} NODE")),
+            );
+        }
+        self.options
+            .run_change(app, ShapeChange::Merge { node, into })
     }
 }

@@ -24,17 +24,20 @@ mod drift;
 mod evidence;
 mod flow;
 mod focus;
+mod follow;
 mod gate;
 mod generation;
 mod groups;
 mod hook;
 mod host_choice;
 mod host_files;
+mod import;
 mod init;
 mod insert;
 mod install;
 mod intent;
 mod invalidate;
+mod issuer;
 mod join;
 mod leave;
 mod llm;
@@ -45,12 +48,14 @@ mod mcp;
 #[cfg(test)]
 mod mcp_coverage;
 mod memory;
+mod memory_reread;
 mod merge;
 mod migrate;
 mod move_plan;
 mod move_state;
 mod next;
 mod note;
+mod notify;
 mod novel;
 mod outline;
 mod overlap;
@@ -96,6 +101,7 @@ mod ticket;
 mod token;
 mod trace;
 mod tree;
+mod ui;
 mod undo;
 mod uninstall;
 mod versions;
@@ -197,6 +203,7 @@ commands! {
     {
         Init "init" => init::InitArgs,
         Demo "demo" => demo::DemoArgs,
+        Import "import" => import::ImportArgs,
         Completions "completions" => completions::CompletionsArgs,
         Man "man" => man::ManArgs,
         Status "status" => status::StatusArgs,
@@ -211,6 +218,7 @@ commands! {
         Outline "outline" => outline::OutlineArgs,
         Stats "stats" => stats::StatsArgs,
         Invalidate "invalidate" => invalidate::InvalidateArgs,
+        Ui "ui" => ui::UiArgs,
         Insert "insert" => insert::InsertArgs,
         Move "move" => move_plan::MovePlanArgs,
         Add "add" => add::AddArgs,

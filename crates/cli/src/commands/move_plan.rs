@@ -7,7 +7,7 @@ use application::place_file::{find_misplaced_file, place_file};
 use application::shape::{MoveTarget, ShapeChange};
 use clap::Args;
 
-use super::shape_outcome::ShapeOptions;
+use super::shape_outcome::{ShapeOptions, separate_option_words, split_node_words};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -24,25 +24,27 @@ use crate::wiring::App;
 #[command(after_help = "Examples:
   tl move scene-0103 --before scene-0101
   tl move scene-0103 --under act-2/chapter-05
+  tl move scene 0103 --under chapter 5
   tl move chapter-07 --after act-1/chapter-02 --dry-run
   tl move acts/act-01/strategic-plan.md      # a misplaced file, to the path it should have
   tl move --was chapter-03 chapter-05")]
 pub(crate) struct MovePlanArgs {
     /// The plan
-    #[arg(required = true, num_args = 1..=2, value_name = "NODE", add = node_completer())]
+    // More words than a plan has, for an error that names the option.
+    #[arg(num_args = 0..=4, value_name = "NODE", add = node_completer())]
     node: Vec<String>,
 
     /// Right before this plan
-    #[arg(long, value_name = "NODE", group = "target", add = node_completer())]
-    before: Option<String>,
+    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_completer())]
+    before: Vec<String>,
 
     /// Right after this plan
-    #[arg(long, value_name = "NODE", group = "target", add = node_completer())]
-    after: Option<String>,
+    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_completer())]
+    after: Vec<String>,
 
     /// To the end of this parent
-    #[arg(long, value_name = "NODE", group = "target", add = node_completer())]
-    under: Option<String>,
+    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_completer())]
+    under: Vec<String>,
 
     /// To the top level, without a parent
     #[arg(long, group = "target")]
@@ -61,33 +63,33 @@ impl MovePlanArgs {
         if let Some(was) = &self.was {
             return self.record_move(app, was);
         }
+        // A bare name may also be a node for which the target was forgotten; only a misplaced
+        // file needs none.
         if let (true, [file]) = (self.is_bare(), self.node.as_slice())
             && app.run(|ctx| Ok(find_misplaced_file(ctx, file)))?.is_some()
         {
             return self.place_file(app, file);
         }
-        let target = match (&self.before, &self.after, &self.under) {
-            (Some(before), _, _) => MoveTarget::Before(before.clone()),
-            (_, Some(after), _) => MoveTarget::After(after.clone()),
-            (_, _, Some(under)) => MoveTarget::Under(Some(under.clone())),
-            _ if self.top => MoveTarget::Under(None),
-            _ => {
-                let name = self.node.join(" ");
-                return Err(Failure::invalid(format!("where should `{name}` go?"))
-                    .with_step(format!("tl move {name} --before NODE"))
-                    .with_step(format!("tl move {name} --under NODE")));
-            }
+        let named = [&self.before, &self.after, &self.under]
+            .map(Vec::as_slice)
+            .concat();
+        let (words, named) = separate_option_words(&self.node, &named);
+        let (node, rest) = split_node_words(&words, &app.find_project()?.profiles)?;
+        if self.is_bare() || !rest.is_empty() {
+            return Err(explain_missing_target(&node, &rest));
+        }
+        let target = match (&named, &self.before[..], &self.after[..]) {
+            (Some(name), [_, ..], _) => MoveTarget::Before(name.clone()),
+            (Some(name), _, [_, ..]) => MoveTarget::After(name.clone()),
+            _ => MoveTarget::Under(named),
         };
-        let change = ShapeChange::Move {
-            node: self.node.clone(),
-            target,
-        };
-        self.options.run_change(app, change)
+        self.options
+            .run_change(app, ShapeChange::Move { node, target })
     }
 
     fn is_bare(&self) -> bool {
         let named = [&self.before, &self.after, &self.under];
-        named.iter().all(|target| target.is_none()) && !self.top
+        named.iter().all(|target| target.is_empty()) && !self.top
     }
 
     /// Moves a misplaced plan file to the path it should have.
@@ -121,5 +123,20 @@ impl MovePlanArgs {
             ));
         }
         Ok(ExitCode::Done)
+    }
+}
+
+/// Returns the error for a move without a target, with the words after the node taken for one.
+fn explain_missing_target(node: &[String], rest: &[String]) -> Failure {
+    let (node, target) = (node.join(" "), rest.join(" "));
+    let failure = Failure::invalid(format!("where should `{node}` go?"));
+    match target.is_empty() {
+        true => failure
+            .with_step(format!("tl move {node} --before NODE"))
+            .with_step(format!("tl move {node} --under NODE")),
+        false => failure
+            .with_step(format!("tl move {node} --under {target}   # to its end"))
+            .with_step(format!("tl move {node} --before {target}"))
+            .with_step(format!("tl move {node} --after {target}")),
     }
 }

@@ -93,6 +93,8 @@ impl MoveArgs {
         // quarantine of the original, so that one of the two is always in use.
         let put_aside =
             moving.commit_move(&what, SystemClock.now(), || -> Result<(), Failure> {
+                // The choice before the settings: a database that this user has not
+                // chosen is refused.
                 if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
                     settings::store_database_choice(&project.root, Some(&shared.url))?;
                 }

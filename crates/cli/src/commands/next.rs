@@ -34,6 +34,7 @@ const DEFAULT_LIMIT: usize = 20;
 impl NextArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         if self.claim {
+            // Chosen and claimed in one step: between two commands another session could take it.
             let taken = app.run(take_next_work)?;
             if !app.ui.try_print_json(&taken) {
                 print_item(app, &taken.item);

@@ -67,6 +67,7 @@ impl OutlineArgs {
         match &self.output {
             None => app.ui.print_text(&document),
             Some(path) => {
+                // An editor that has the former file open never sees half of a new one.
                 store::write_atomically(path, document.as_bytes()).map_err(|error| {
                     Failure::unavailable(format!("cannot write `{}`: {error}", path.display()))
                 })?;

@@ -2,16 +2,16 @@
 
 use application::Failure;
 use application::next_work::list_next_work;
-use application::project_status::{Attention, ProjectStatus, load_project_status};
+use application::project_status::{Attention, LevelCounts, ProjectStatus, load_project_status};
 use application::views::StatusCounts;
 use application::where_am_i::where_am_i;
 use domain::next_work::NextKind;
 use domain::node::Status;
-use domain::text::count_with_noun;
 use serde::Serialize;
 
+use super::status::print_level_counts;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, render_node_status, styled, styled_line};
+use crate::ui::{BOLD, DIM, render_node_status, styled};
 use crate::wiring::App;
 
 /// Number of suggested commands: more would have to be read, not scanned.
@@ -27,6 +27,8 @@ struct Overview {
     project: Option<String>,
     nodes: usize,
     status_counts: StatusCounts,
+    #[serde(skip)]
+    levels: Vec<LevelCounts>,
     /// The session's position, in one line.
     focus: Option<String>,
     /// The first nodes that need a decision.
@@ -51,6 +53,7 @@ pub(crate) fn print_overview(app: &App) -> Result<ExitCode, Failure> {
             project: None,
             nodes: 0,
             status_counts: StatusCounts::default(),
+            levels: Vec::new(),
             focus: None,
             waiting: Vec::new(),
             waiting_total: 0,
@@ -74,6 +77,7 @@ const OVERVIEW_ITEMS: usize = 20;
 fn load_overview(app: &App) -> Result<Overview, Failure> {
     let project = app.find_project()?;
     let (mut status, ready, place) = project.run(app.ui, &|ctx| {
+        // In one run, which opens the store and resolves the policy once.
         let ready = list_next_work(ctx, OVERVIEW_ITEMS)?.ready.into_iter();
         let ready = ready.into_iter().find(|item| item.kind == NextKind::Node);
         Ok((load_project_status(ctx)?, ready, where_am_i(ctx)?))
@@ -85,6 +89,7 @@ fn load_overview(app: &App) -> Result<Overview, Failure> {
         project: Some(project.root.display().to_string()),
         nodes: status.nodes,
         status_counts: status.status_counts,
+        levels: status.levels,
         focus: place.cursor.is_some().then_some(place.line),
         waiting: status.attention,
         waiting_total,
@@ -121,7 +126,10 @@ fn choose_commands(status: &ProjectStatus, ready: Option<String>) -> Vec<Suggest
             "approve it exactly as it is now",
         ));
     }
+    let has_tickets = status.profiles.iter().any(|name| name == "tickets");
     match status.trail.as_deref() {
+        // A ticket is the intent of the session that enters it.
+        Some([]) if has_tickets => {}
         Some([]) => commands.push(suggest_command(
             "tl trail intent \"TEXT\"",
             "say what this session is for",
@@ -199,7 +207,7 @@ fn print_as_text(app: &App, overview: &Overview) {
             .ui
             .print_line("There is no Throughline project here or above."),
         Some(_) if overview.nodes == 0 => app.ui.print_line("No plans yet."),
-        Some(_) => print_counts(app, overview),
+        Some(_) => print_level_counts(app.ui, &overview.levels),
     }
     if let Some(focus) = &overview.focus {
         app.ui
@@ -231,21 +239,4 @@ fn print_as_text(app: &App, overview: &Overview) {
             styled(DIM, &one.why)
         ));
     }
-}
-
-fn print_counts(app: &App, overview: &Overview) {
-    let plans = count_with_noun(overview.nodes, "plan", "plans");
-    let mut line = styled_line!("{}: ", styled(BOLD, plans));
-    let present = Status::ALL
-        .into_iter()
-        .filter(|status| overview.status_counts.get(*status) > 0);
-    for (index, status) in present.enumerate() {
-        let comma = if index > 0 { ", " } else { "" };
-        let count = overview.status_counts.get(status);
-        line.push_display(format_args!(
-            "{comma}{count} {}",
-            render_node_status(status)
-        ));
-    }
-    app.ui.print_line(line);
 }

@@ -39,6 +39,7 @@ impl PlanArgs {
         };
         let (kind, id) = match (
             &self.id,
+            // Of a path only its own alias: `act-1/chapter-02` is a chapter.
             kind.rsplit('/').next().and_then(|own| own.split_once('-')),
         ) {
             (Some(id), _) => (kind.clone(), id.clone()),

@@ -94,6 +94,7 @@ impl RebuildArgs {
 /// Builds the new state in memory, then replaces the old one atomically.
 fn rebuild_from_scratch(app: &App, project: &Project) -> Result<RebuildOutcome, Failure> {
     let storage = project.settings.storage;
+    // In memory: a rebuild that fails half-way must leave the present state as it is.
     let memory = store::empty_successor_state(&project.layout, storage, &project.known)?;
     let outcome = project.run_on_store(app.ui, &memory, &rebuild_state)?;
     let cause = ReplacementCause {

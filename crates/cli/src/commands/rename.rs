@@ -15,16 +15,12 @@ use crate::wiring::App;
 /// title is in the plan's text: edit it there.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl rename chapter-00 prologue
+  tl rename chapter 0 prologue
   tl rename act-1/chapter-09 interlude-04")]
 pub(crate) struct RenameArgs {
-    /// The plan
-    #[arg(value_name = "NODE", add = node_completer())]
-    node: String,
-
-    /// Its new name, number or id
-    #[arg(value_name = "NAME")]
-    name: String,
+    /// The plan, and its new name, number or id
+    #[arg(required = true, num_args = 2..=3, value_names = ["NODE", "NAME"], add = node_completer())]
+    words: Vec<String>,
 
     #[command(flatten)]
     options: ShapeOptions,
@@ -32,9 +28,14 @@ pub(crate) struct RenameArgs {
 
 impl RenameArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // The last word is the name: a node may have two.
+        let (name, node) = self
+            .words
+            .split_last()
+            .ok_or_else(|| Failure::invalid("which plan gets which name?"))?;
         let change = ShapeChange::Renumber {
-            node: vec![self.node.clone()],
-            id: Some(self.name.clone()),
+            node: node.to_vec(),
+            id: Some(name.clone()),
         };
         self.options.run_change(app, change)
     }

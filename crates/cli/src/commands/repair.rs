@@ -86,6 +86,7 @@ impl RepairArgs {
                 .map(|finding| finding.message)
         };
         if let Some(what) = damage {
+            // With the reason, opening rebuilds the damaged copy from the sound one.
             drop(project.open_store(app.ui, Some(&format!("the state was damaged ({what})")))?);
         }
         let request = RepairRequest {

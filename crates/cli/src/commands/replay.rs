@@ -81,6 +81,7 @@ fn replay_recorded_events(
     // One copy for all lines: later events see the session memory of earlier ones, as in reality.
     let store = store::copy_in_memory(&project.layout, project.settings.storage)?;
     let disk = DiskFiles::open(&project.root).map_err(unreachable)?;
+    // The recorded calls ran long ago; a replay writes neither backups nor files of operations.
     let files = ReadOnlyFiles::new(&disk);
     let (clock, person) = (SystemClock, Principal::Human(settings::local_user_name()));
     let mut replayed = Vec::new();
@@ -91,6 +92,8 @@ fn replay_recorded_events(
     {
         let line_number = index + 1;
         let broken = |what: String| Failure::invalid(format!("line {line_number}: {what}"));
+        // A recording that cannot be read is an error with its line: unlike a hook, a dry run has a
+        // person to tell.
         let value: Value = serde_json::from_str(line).map_err(|error| broken(error.to_string()))?;
         // Copilot's payloads do not name their event; it is an argument of the hook there, so a
         // recording has to add it.

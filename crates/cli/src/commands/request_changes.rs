@@ -68,6 +68,8 @@ impl RequestChangesArgs {
         let answer = Answer::RequestChanges {
             text: self.message.clone(),
         };
+        // Asked and answered in one use case, without showing the texts: a request for changes
+        // approves nothing.
         let outcome = app.run(|ctx| {
             let question = build_batch_question(ctx, selection, BatchPurpose::RequestChanges)?;
             match question.questions.is_empty() {

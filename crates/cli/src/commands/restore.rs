@@ -33,6 +33,8 @@ impl RestoreArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let replaces = self.replaces.clone().map(|version| ExpectedVersions {
             version,
+            // A restored text is judged against its parent by the cascade, whichever
+            // version that has.
             parent: None,
         });
         let outcome = app.run(|ctx| restore_version(ctx, &self.words, replaces.as_ref()))?;

@@ -44,6 +44,7 @@ impl RestoreBackupArgs {
             &["ask the person to run `tl state restore FILE` in their own terminal"],
         )?;
         let (layout, storage) = (&project.layout, project.settings.storage);
+        // Read and verified before the question: nobody should confirm a restore that cannot work.
         let cargo = store::read_backup_file(&self.file).map_err(|fault| match fault {
             // It is the backup file that is damaged, not the state: there is nothing to repair.
             StoreFault::Damaged { what } => {
@@ -54,6 +55,8 @@ impl RestoreBackupArgs {
             .with_step("install a newer version of tl"),
             other => other.into(),
         })?;
+        // A swap that was killed is completed first; otherwise half of it would be compared
+        // with the backup.
         let finished = store::finish_interrupted_swap(layout, storage, Some(&project.known))?;
         project.report_recoveries(app.ui, &finished);
         let present = match store::dump_store(layout, storage) {
@@ -62,6 +65,7 @@ impl RestoreBackupArgs {
             Err(StoreFault::Missing | StoreFault::Damaged { .. } | StoreFault::Moved) => None,
             Err(fault) => return Err(fault.into()),
         };
+        // Others work on a shared state, so only a user who adopted it may replace it.
         if storage == Storage::Postgres
             && let Some(store) = present.as_ref().map(|present| present.store_id().clone())
             && !project.known.is_known(&store)

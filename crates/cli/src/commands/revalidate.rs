@@ -8,10 +8,9 @@ use application::views::DiffView;
 use clap::Args;
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
-use domain::policy::ApprovalPolicy;
 use domain::text::count_with_noun;
 
-use super::approve::print_transitions;
+use super::approve::{print_transitions, requires_person};
 use super::{ShownArgs, diff};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
@@ -74,6 +73,8 @@ impl RevalidateArgs {
                 }
             }
             (true, true) => {
+                // Bound to what was shown: a plan that changed or became stale during the
+                // question is not kept.
                 let shown = match needs_confirmation(app)? {
                     true => Some(confirm_keeping_all(app, node)?),
                     false => None,
@@ -102,20 +103,15 @@ impl RevalidateArgs {
 
 /// Whether keeping needs a person's confirmation: keeping an approved plan renews its approval.
 fn needs_confirmation(app: &App) -> Result<bool, Failure> {
-    Ok(app
-        .find_project()?
-        .tighten_by_pins()
-        .settings
-        .policy
-        .approval
-        == ApprovalPolicy::Human
-        && is_called_by_person())
+    let project = app.find_project()?.tighten_by_pins();
+    Ok(is_called_by_person() && requires_person(app, &project)?)
 }
 
 /// Shows the stale plan with its parent's changes and asks for confirmation; returns the versions
 /// that were shown.
 fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failure> {
     let view = app.run(|ctx| review_one(ctx, node))?;
+    // Also with `--json`: the question is for the person at the terminal.
     let ui = Ui::default();
     print_stale(ui, &view);
     let Some(shown) = shown_versions(&view) else {
@@ -199,6 +195,7 @@ fn print_by_cause(ui: Ui, views: &[StaleView]) {
         let changes = view.parent_changes.as_ref()?;
         Some((changes.older.clone(), changes.newer.clone()))
     };
+    // A list and not a map, to keep the order of urgency.
     let mut printed: Vec<Option<(String, String)>> = Vec::new();
     for view in views {
         let own = cause(view);

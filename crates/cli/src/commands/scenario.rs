@@ -37,6 +37,7 @@ enum ScenarioCommand {
 
 impl ScenarioArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // Without a name the use case takes the position of the session.
         let words = |word: &Option<String>| word.iter().cloned().collect::<Vec<_>>();
         let view = match &self.what {
             ScenarioCommand::List { ticket } => {

@@ -38,6 +38,8 @@ pub(crate) struct SearchArgs {
 impl SearchArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let request = SearchRequest {
+            // The shell has removed the quotes; filters and phrases are parsed from the joined
+            // line, as on the page of the dashboard.
             query: self.query.join(" "),
             limit: self.limit,
         };
@@ -100,6 +102,7 @@ fn print_hit(app: &App, hit: &SearchHitView) {
 /// Renders an excerpt with its matches in bold.
 fn render_snippet(snippet: &Snippet) -> StyledLine {
     let chars: Vec<char> = snippet.text.chars().collect();
+    // Positions of a snippet count characters, not bytes: its text is in any language.
     let part = |from: usize, to: usize| -> String { chars.iter().take(to).skip(from).collect() };
     let mut line = StyledLine::default();
     let mut at = 0;

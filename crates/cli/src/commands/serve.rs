@@ -1,7 +1,7 @@
 //! `tl serve`: HTTP server for the dashboard, the API and MCP clients.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -13,19 +13,22 @@ use domain::settings::Storage;
 use mcp::protocol::http_router;
 use serde::Serialize;
 use server::{
-    BrowserRoutes, BrowserStore, Limits, PublicUrl, RateLimit, Routes, ServerOptions,
-    generate_secret, serve,
+    BrowserRoutes, BrowserStore, IssuerDocuments, Limits, OauthOptions, PublicUrl, RateLimit,
+    Routes, ServerOptions, generate_secret, serve,
 };
-use store::{SignedInBrowsers, SystemClock};
-use web::Dashboard;
+use store::{SignedInBrowsers, SystemClock, fetch_issuer_document};
+use web::{Dashboard, ServedProjects};
 
 use crate::caller::find_calling_host;
+use crate::commands::config::ProjectSettings;
+use crate::commands::issuer::load_token_rules;
 use crate::commands::mcp::ToolArgs;
 use crate::exit_code::ExitCode;
 use crate::gate_stats::ProjectHookLedger;
+use crate::notifications::{load_notify_config, start_notifier};
 use crate::settings;
 use crate::ui::{BOLD, DIM, WARN, flush_output, styled};
-use crate::wiring::App;
+use crate::wiring::{App, Project};
 
 /// Run the HTTP server for the dashboard and MCP clients
 ///
@@ -33,12 +36,14 @@ use crate::wiring::App;
 /// connect, unless `--listen` names another address. `THROUGHLINE_TOKEN` sets the token; otherwise
 /// each start generates a new one. A browser that opened the URL stays signed in for 30 days, also
 /// when the server is started again on the same port; `--sign-out` ends that. Tokens of
-/// `tl team token create` are accepted too, each with its own principal and scope. A client can select fewer tools by the path: `/mcp/core`, `/mcp/readonly`,
+/// `tl team token create` are accepted too, each with its own principal and scope, and so are access
+/// tokens of the issuer of `tl team issuer`. A client can select fewer tools by the path: `/mcp/core`, `/mcp/readonly`,
 /// `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl serve --open
   tl serve --port 0 --read-only
+  tl serve --also ../shop --also ../novel   # three projects, one inbox over all
   tl serve --sign-out               # browsers have to open the new URL
   tl serve --no-decisions           # from a service manager, a container or an agent
   tl serve --public-url https://plans.example.org   # behind a reverse proxy on this machine
@@ -74,6 +79,10 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     no_token: bool,
 
+    /// Serve another project too, on the next port; the pages lead from one to the other
+    #[arg(long, value_name = "DIR", conflicts_with = "public_url")]
+    also: Vec<PathBuf>,
+
     /// Sign out every browser that used the dashboard of this project before
     #[arg(long)]
     sign_out: bool,
@@ -97,6 +106,16 @@ impl BrowserStore for ProjectBrowsers {
     }
 }
 
+/// The issuer's documents, over HTTPS.
+#[derive(Debug)]
+struct HttpDocuments;
+
+impl IssuerDocuments for HttpDocuments {
+    fn fetch_json(&self, url: &str) -> Result<serde_json::Value, String> {
+        fetch_issuer_document(url)
+    }
+}
+
 /// Addresses and token of the running server.
 #[derive(Debug, Serialize)]
 struct ServerAddresses {
@@ -107,12 +126,66 @@ struct ServerAddresses {
     /// Public URL.
     public: Option<String>,
     token: Option<String>,
+    /// The OAuth issuer whose access tokens are accepted.
+    issuer: Option<String>,
     /// Whether the token acts as the person who started the server.
     decides: bool,
 }
 
 impl ServeArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let projects = ServedProjects::default();
+        let others: Vec<App> = self
+            .also
+            .iter()
+            .map(|directory| App::new(app.ui, Some(directory.clone())))
+            .collect::<Result<_, _>>()?;
+        if others.is_empty() {
+            self.serve_project(app, self.port, &projects)?;
+            return Ok(ExitCode::Done);
+        }
+        let is_served = std::thread::scope(|scope| {
+            for (other, index) in others.iter().zip(1..) {
+                let (projects, port) = (&projects, self.port_of(index));
+                scope.spawn(move || self.serve_or_report(other, port, projects));
+            }
+            self.serve_or_report(app, self.port, &projects)
+        });
+        Ok(match is_served {
+            true => ExitCode::Done,
+            false => ExitCode::Failed,
+        })
+    }
+
+    /// Serves one of several projects until a signal, and returns whether it could be. The others go
+    /// on without it, so the failure is reported here and at once.
+    fn serve_or_report(&self, app: &App, port: u16, projects: &ServedProjects) -> bool {
+        let Err(failure) = self.serve_project(app, port, projects) else {
+            return true;
+        };
+        let directory = app.start.display();
+        app.ui
+            .print_warning(format_args!("`{directory}` is not served:"));
+        app.ui.report_failure(&failure);
+        flush_output();
+        false
+    }
+
+    /// Returns the port of another project: the ones after the first, or any.
+    fn port_of(&self, index: u16) -> u16 {
+        match self.port {
+            0 => 0,
+            port => port.saturating_add(index),
+        }
+    }
+
+    /// Serves one project until a signal.
+    fn serve_project(
+        &self,
+        app: &App,
+        port: u16,
+        projects: &ServedProjects,
+    ) -> Result<(), Failure> {
         let beyond_this_machine = !self.listen.is_loopback();
         // Checked before anything is opened: the plans must not be readable by the network for a
         // moment.
@@ -152,12 +225,18 @@ impl ServeArgs {
             || project.root.display().to_string(),
             |name| name.to_string_lossy().into_owned(),
         );
-        let mut dashboard = Dashboard::new(&name, surface.workspace().clone(), hooks);
+        let settings = Arc::new(ProjectSettings {
+            root: project.root.clone(),
+        });
+        let mut dashboard =
+            Dashboard::new(&name, surface.workspace().clone(), hooks).with_settings(settings);
         // `--read-only` covers both surfaces: a dashboard that decides beside read-only MCP tools
         // would surprise.
         if self.offered.read_only {
             dashboard = dashboard.only_showing();
         }
+        let dashboard = dashboard.among_projects(projects);
+        let notifier = dashboard.clone();
         // Live-update streams never end by themselves; without closing them Ctrl-C would wait
         // forever.
         let close = dashboard.clone();
@@ -175,12 +254,15 @@ impl ServeArgs {
         // A new one at each start, unless it is set: a token that never changes stays valid in
         // every browser history and script it got into. Browsers that signed in are kept instead.
         let token = (!self.no_token).then(|| given.unwrap_or_else(generate_secret));
-        let address = SocketAddr::new(self.listen, self.port);
+        let bound = projects.add(&dashboard, token.clone());
+        let address = SocketAddr::new(self.listen, port);
         let limits = Limits {
             rate: RateLimit::per_second(self.rate),
             ..Limits::default()
         };
         let public = self.public_url.clone();
+        let oauth = self.open_issuer(app, &project.root)?;
+        let issuer = oauth.as_ref().map(|oauth| oauth.rules.issuer.clone());
         let options = ServerOptions {
             address,
             token: token.clone(),
@@ -189,6 +271,7 @@ impl ServeArgs {
             limits,
             public,
             browsers,
+            oauth,
         };
         serve(
             surface.workspace().clone(),
@@ -197,12 +280,16 @@ impl ServeArgs {
                 programs: http_router(&surface, server),
                 browser: Some(browser),
             },
-            |address| self.announce_server(app, address, token, decides),
+            |address| {
+                // Set once, because a socket is bound once.
+                let _ = bound.set(address);
+                self.announce_server(app, address, token, issuer, decides);
+                self.notify_user(app, project, notifier, address);
+            },
         )
         .map_err(|message| {
             Failure::unavailable(message).with_step("tl serve --port 0   # use any free port")
-        })?;
-        Ok(ExitCode::Done)
+        })
     }
 
     /// Opens the browsers that are signed in to a project, and signs them out if that was asked for.
@@ -217,6 +304,53 @@ impl ServeArgs {
         Ok(Arc::new(ProjectBrowsers(browsers)))
     }
 
+    /// Returns the OAuth issuer that a person chose for a project. One that does not respond is a
+    /// warning: the server's own tokens work without it.
+    fn open_issuer(&self, app: &App, root: &Path) -> Result<Option<OauthOptions>, Failure> {
+        let Some(rules) = load_token_rules(root)? else {
+            return Ok(None);
+        };
+        if self.no_token {
+            return Err(Failure::refused(
+                "a server without a token admits every client, so access tokens of an issuer mean nothing",
+            )
+            .with_step("omit --no-token")
+            .with_step("tl team issuer remove"));
+        }
+        let oauth = OauthOptions {
+            rules,
+            documents: Arc::new(HttpDocuments),
+            clock: Arc::new(SystemClock),
+        };
+        if let Err(why) = oauth.check_issuer() {
+            let issuer = &oauth.rules.issuer;
+            app.ui.print_warning(format_args!(
+                "the keys of {issuer} cannot be read, and its access tokens are refused until they can: {why}"
+            ));
+        }
+        Ok(Some(oauth))
+    }
+
+    /// Notifies the user of what waits, if there are channels. A configuration that cannot be used
+    /// does not stop the server.
+    fn notify_user(&self, app: &App, project: Project, dashboard: Dashboard, address: SocketAddr) {
+        let config = match load_notify_config() {
+            // Without a channel nothing is polled.
+            Ok(config) if config.channels.is_empty() => return,
+            Ok(config) => config,
+            Err(failure) => {
+                app.ui
+                    .print_warning(format_args!("no notifications: {}", failure.message));
+                return;
+            }
+        };
+        let dashboard_url = match &self.public_url {
+            Some(public) => public.origin(),
+            None => format!("http://{address}"),
+        };
+        start_notifier(config, project, dashboard, dashboard_url);
+    }
+
     /// Prints the addresses as soon as the socket is bound: with `--port 0` a script has no other
     /// way to learn the port.
     fn announce_server(
@@ -224,6 +358,7 @@ impl ServeArgs {
         app: &App,
         address: SocketAddr,
         token: Option<String>,
+        issuer: Option<String>,
         decides: bool,
     ) {
         let query = token
@@ -240,6 +375,7 @@ impl ServeArgs {
                 dashboard,
                 public,
                 token,
+                issuer,
                 decides,
             },
             self.open,
@@ -277,6 +413,11 @@ fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open
             styled(WARN, "open")
         )),
     }
+    if let Some(issuer) = &ready.issuer {
+        app.ui.print_line(format_args!(
+            "access tokens: those of {issuer} are accepted too"
+        ));
+    }
     if let Some(public) = &ready.public {
         app.ui.print_line(format_args!(
             "public URL: {public}, for clients with a token of `tl team token create`"
@@ -285,6 +426,7 @@ fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open
         app.ui
             .print_warning("the token and the plans are sent unencrypted");
     }
+    // The process goes on for days: in the buffer the port would reach no script.
     flush_output();
 }
 

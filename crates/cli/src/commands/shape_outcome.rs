@@ -3,10 +3,42 @@
 use application::Failure;
 use application::shape::{ChangeShapeRequest, ShapeChange, ShapeOutcome, change_shape};
 use clap::Args;
+use domain::node_reference::NodeReference;
+use domain::profile::Profile;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{DIM, Ui, styled};
 use crate::wiring::App;
+
+/// Separates the words of a node from those of an option that names another one, in one word or two:
+/// `--under act-1` and `--under act 1`. The second word of an option is its own if it is a number, and
+/// the node has words of its own.
+pub(super) fn separate_option_words(
+    node: &[String],
+    option: &[String],
+) -> (Vec<String>, Option<String>) {
+    match option {
+        // clap gives an option with up to two values the word that was meant for the node.
+        [first, second] if node.is_empty() || !second.starts_with(|c: char| c.is_ascii_digit()) => {
+            let node = [std::slice::from_ref(second), node].concat();
+            (node, Some(first.clone()))
+        }
+        [] => (node.to_vec(), None),
+        words => (node.to_vec(), Some(words.join(" "))),
+    }
+}
+
+/// Splits words into those of the first node and the rest.
+pub(super) fn split_node_words(
+    words: &[String],
+    profiles: &[Profile],
+) -> Result<(Vec<String>, Vec<String>), Failure> {
+    let (_, rest) = NodeReference::parse_words(words, profiles)?;
+    // The words themselves are kept, not the parsed reference: the use case parses them again
+    // on fresh state.
+    let (node, rest) = words.split_at(words.len() - rest.len());
+    Ok((node.to_vec(), rest.to_vec()))
+}
 
 /// Options of every command that changes the shape of a tree.
 #[derive(Debug, Args)]
@@ -36,6 +68,10 @@ impl ShapeOptions {
 }
 
 fn print_outcome(ui: Ui, outcome: &ShapeOutcome) {
+    if outcome.changes_nothing() {
+        ui.print_message(format_args!("nothing to change: {}", outcome.summary));
+        return;
+    }
     match outcome.dry_run {
         true => ui.print_success(format_args!("would {}", outcome.summary)),
         false => ui.print_success(format_args!("{}", outcome.summary)),
@@ -69,5 +105,27 @@ fn print_outcome(ui: Ui, outcome: &ShapeOutcome) {
     }
     if let (Some(operation), false) = (outcome.operation, outcome.dry_run) {
         dim(format!("  to take it back: tl undo {operation}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::separate_option_words;
+
+    #[test]
+    fn the_second_word_of_an_option_is_a_number_or_belongs_to_the_node() {
+        let words =
+            |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+        for (node, option, expected_node, expected_option) in [
+            ("scene 0101", "chapter 2", "scene 0101", Some("chapter 2")),
+            ("scene 0101", "chapter-02", "scene 0101", Some("chapter-02")),
+            ("0101", "act-1 scene", "scene 0101", Some("act-1")),
+            ("", "act-1 chapter", "chapter", Some("act-1")),
+            ("scene 0101", "", "scene 0101", None),
+        ] {
+            let (node, option) = separate_option_words(&words(node), &words(option));
+            assert_eq!(node.join(" "), expected_node);
+            assert_eq!(option.as_deref(), expected_option);
+        }
     }
 }

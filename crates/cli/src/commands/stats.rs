@@ -4,6 +4,7 @@ use application::Failure;
 use application::plan_stats::{NodeCounts, PlanStats, StatsRequest, plan_stats};
 use clap::Args;
 use domain::burn_up::{DayTotals, PlanTotals, draw_bars};
+use domain::text::count_with_noun;
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
@@ -80,8 +81,18 @@ fn render_target(counts: &NodeCounts) -> String {
         return String::new();
     };
     let written = counts.prose_words as u64;
+    // `target: 0` is possible in a file.
     let percent = written.saturating_mul(100) / target.max(1);
     format!("{target} ({percent} %)")
+}
+
+/// Renders what models cost; nothing where none was asked.
+fn render_cost(counts: &NodeCounts) -> String {
+    if counts.model_calls == 0 {
+        return String::new();
+    }
+    let calls = count_with_noun(counts.model_calls, "model call", "model calls");
+    format!(", {calls}, ${:.4}", counts.cost_micros as f64 / 1e6)
 }
 
 fn print_nodes(app: &App, stats: &PlanStats) {
@@ -95,13 +106,14 @@ fn print_nodes(app: &App, stats: &PlanStats) {
             None => String::new(),
         };
         app.ui.print_line(format_args!(
-            "{}{}  {}  {} of {} approved, {}{target} words written",
+            "{}{}  {}  {} of {} approved, {}{target} words written{}",
             styled(BOLD, &node.path),
             title_suffix(node.title.as_deref()),
             render_node_status(node.status),
             node.counts.approved,
             node.counts.plans,
             node.counts.prose_words,
+            render_cost(&node.counts),
         ));
     }
 }
@@ -128,6 +140,7 @@ fn print_burn_up(app: &App, history: &[DayTotals]) {
         ("prose words", series(|totals| totals.prose_words), None),
     ];
     for (name, values, top) in lines {
+        // Words have a scale of their own: beside them the counts of plans would be flat lines.
         let top = top.unwrap_or_else(|| values.iter().copied().max().unwrap_or(0));
         let now = values.last().copied().unwrap_or(0);
         app.ui

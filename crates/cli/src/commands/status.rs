@@ -3,7 +3,7 @@
 use application::Failure;
 use application::live_sessions::LiveSessionView;
 use application::project_status::{
-    DuplicateView, ProjectStatus, ReturnedPlan, load_project_status,
+    DuplicateView, LevelCounts, ProjectStatus, ReturnedPlan, load_brief_status, load_project_status,
 };
 use clap::Args;
 use domain::duplicate_ids::DUPLICATE_MARK;
@@ -23,7 +23,11 @@ pub(crate) struct StatusArgs {}
 impl StatusArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.find_project()?;
-        let view = project.run(app.ui, &load_project_status)?;
+        // After an edit near the root thousands of plans are stale; `--json` has all of them.
+        let view = match app.ui.json {
+            true => project.run(app.ui, &load_project_status)?,
+            false => project.run(app.ui, &load_brief_status)?,
+        };
         if !app.ui.try_print_json(&view) {
             print_status(app.ui, &view);
             submit::print_differences_hint(app.ui, &view.copy_differences);
@@ -55,8 +59,46 @@ fn print_other_sessions(ui: Ui, sessions: &[LiveSessionView]) {
     }
 }
 
+fn has_tickets(view: &ProjectStatus) -> bool {
+    view.profiles.iter().any(|name| name == "tickets")
+}
+
+/// Prints a line per level: statuses where approval matters, progress elsewhere.
+pub(super) fn print_level_counts(ui: Ui, levels: &[LevelCounts]) {
+    for level in levels {
+        let total: usize = Status::ALL
+            .iter()
+            .map(|status| level.status_counts.get(*status))
+            .sum();
+        let nodes = count_with_noun(total, &level.level, &format!("{}s", level.level));
+        let mut line = styled_line!("{}: ", styled(BOLD, nodes));
+        // Where nobody is asked for approval, progress says more than a column of drafts.
+        if !level.asks_approval {
+            line.push_display(format_args!("{} complete", level.completed));
+            ui.print_line(line);
+            continue;
+        }
+        // Statuses without nodes are left out: four counts per level would hide the one that
+        // matters.
+        let present = Status::ALL
+            .into_iter()
+            .filter(|one| level.status_counts.get(*one) > 0);
+        for (index, one) in present.enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            line.push_display(format_args!(
+                "{comma}{} {}",
+                level.status_counts.get(one),
+                render_node_status(one)
+            ));
+        }
+        ui.print_line(line);
+    }
+}
+
 fn print_status(ui: Ui, view: &ProjectStatus) {
     match view.trail.as_deref() {
+        // A ticket is the intent of the session that enters it.
+        Some([]) if has_tickets(view) => {}
         // An empty trail is not the same as none: the profile is enabled, so the next step is an
         // intent.
         Some([]) => ui.print_line(
@@ -79,7 +121,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
     if view.nodes == 0 {
         // A project with a trail alone has no plan files to create.
         if view.trail.is_none() || view.profiles.len() > 1 {
-            ui.print_line(match view.profiles.iter().any(|name| name == "tickets") {
+            ui.print_line(match has_tickets(view) {
                 true => {
                     "No tickets yet. Start with:  tl ticket new \"what is wanted\", or on a branch for it:  tl ticket from-branch"
                 }
@@ -88,34 +130,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
         }
         return;
     }
-    for level in &view.levels {
-        let total: usize = Status::ALL
-            .iter()
-            .map(|status| level.status_counts.get(*status))
-            .sum();
-        let levels = count_with_noun(total, &level.level, &format!("{}s", level.level));
-        let mut line = styled_line!("{}: ", styled(BOLD, levels));
-        // Where nobody is asked for approval, progress says more than a column of drafts.
-        if !level.asks_approval {
-            line.push_display(format_args!("{} complete", level.completed));
-            ui.print_line(line);
-            continue;
-        }
-        // Statuses without nodes are left out: four counts per level would hide the one that
-        // matters.
-        let present = Status::ALL
-            .into_iter()
-            .filter(|one| level.status_counts.get(*one) > 0);
-        for (index, one) in present.enumerate() {
-            let comma = if index > 0 { ", " } else { "" };
-            line.push_display(format_args!(
-                "{comma}{} {}",
-                level.status_counts.get(one),
-                render_node_status(one)
-            ));
-        }
-        ui.print_line(line);
-    }
+    print_level_counts(ui, &view.levels);
     ui.print_blank_line();
     print_duplicates(ui, &view.duplicates);
     print_change_requests(ui, &view.changes_requested);
@@ -125,9 +140,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
         ui.print_line("Nothing needs attention. What is ready:  tl next");
     } else {
         ui.print_line(styled(BOLD, "Needs attention"));
-        // After an edit near the root thousands of plans are stale; `--json` has all of them.
-        const MAX_PRINTED_ITEMS: usize = 20;
-        for attention in view.attention.iter().take(MAX_PRINTED_ITEMS) {
+        for attention in &view.attention {
             let reason = attention
                 .reason
                 .as_deref()
@@ -140,10 +153,11 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
             ));
             ui.print_line(format_args!("      {}", styled(DIM, &attention.next_step)));
         }
-        if view.attention.len() > MAX_PRINTED_ITEMS {
+        let more = view.attention_total - view.attention.len();
+        if more > 0 {
             ui.print_line(format!(
                 "  … and {} more (tl status --json)",
-                count_with_noun(view.attention.len() - MAX_PRINTED_ITEMS, "plan", "plans")
+                count_with_noun(more, "plan", "plans")
             ));
         }
     }

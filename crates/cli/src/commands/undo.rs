@@ -52,6 +52,7 @@ impl UndoArgs {
             // by this.
             (None, None) => UndoTarget::Newest,
         };
+        // A script has nobody to answer, and everything can be undone again.
         let asks = !self.yes && !app.ui.json && settings::is_at_terminal();
         if self.dry_run || asks {
             let preview = app.run(|ctx| preview_undo(ctx, target))?;
@@ -65,9 +66,11 @@ impl UndoArgs {
                 print_preview(app.ui, &preview);
                 confirm_undo(preview.changed_nodes)?;
                 // Exactly what was shown, also if something was decided meanwhile.
-                if let (UndoTarget::Newest, [one]) = (target, preview.undone.as_slice()) {
-                    target = UndoTarget::Operation(one.operation);
-                }
+                target = match (target, preview.undone.as_slice()) {
+                    (UndoTarget::Newest, [one]) => UndoTarget::Operation(one.operation),
+                    (UndoTarget::BackTo(to), _) => UndoTarget::BackToAsShown(to, preview.operation),
+                    (target, _) => target,
+                };
             }
         }
         let outcome = app.run(|ctx| undo_operations(ctx, target))?;

@@ -54,6 +54,9 @@ impl WaitArgs {
                 }
             }
             for said in &view.comments {
+                if let Some(quote) = &said.quote {
+                    app.ui.print_line(format!("  > {quote}"));
+                }
                 app.ui.print_line(format!("  {}: {}", said.by, said.text));
             }
             for decided in &view.reviews {

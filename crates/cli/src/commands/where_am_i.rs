@@ -82,6 +82,7 @@ impl WhereArgs {
 /// Prints the position for a shell prompt. Files are not scanned: a prompt must not be slow, nor record
 /// changes before the session that made them is told.
 fn print_short_line(app: &App) -> ExitCode {
+    // An error would be printed into every prompt of the shell.
     if let Ok(Some(view)) = app.run(where_if_focused) {
         app.ui.print_line(&view.line);
     }

@@ -5,11 +5,15 @@ use application::generation::advance::{
     NextGenerationStep, StepAnswer, StepAsk, next_step, next_step_within, offline_answer,
     submit_step,
 };
-use application::generation::start_generation::{next_unwritten_scene, start_generation};
+use application::generation::start_generation::{
+    GenerationRequest, next_unwritten_scene, start_generation,
+};
+use application::generation::variants::VariantSummary;
 use application::generation::view::GenerationView;
 use application::tick::spending::record_spending;
 use clap::Args;
-use domain::generation::{FindingSeverity, GenerationStatus};
+use domain::generation::variants::MAX_VARIANTS;
+use domain::generation::{FindingSeverity, GenerationStatus, GenerationStep, SceneFinding};
 use domain::text::count_with_noun;
 use llm::{ErrorClass, Message};
 use serde_json::{Value, json};
@@ -18,7 +22,7 @@ use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::model::{ModelRequest, Planner, halve_context, print_sections, send_model_request};
 use crate::progress::Progress;
-use crate::ui::{BAD, BOLD, GOOD, INFO, WARN, styled};
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
 
 /// Write a scene from its approved blueprint
@@ -31,7 +35,9 @@ use crate::wiring::App;
 #[command(after_help = "Examples:
   tl story write scene-0101
   tl story write --next
-  tl story write --next --show-prompt")]
+  tl story write --next --show-prompt
+  tl story write scene-0101 --variants 3     # then compare and choose
+  tl story write scene-0101 --revise         # by your comments on its prose")]
 pub(crate) struct WriteArgs {
     /// The scene: `scene-0101`, or its path
     #[arg(required_unless_present = "next", num_args = 1..=2, value_name = "SCENE", add = node_completer())]
@@ -39,6 +45,12 @@ pub(crate) struct WriteArgs {
     /// The first approved scene that is not written yet
     #[arg(long, conflicts_with = "scene")]
     next: bool,
+    /// Number of drafts to write and judge, of which you choose one
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=i64::from(MAX_VARIANTS)))]
+    variants: Option<u32>,
+    /// Revise the text in the book by the open comments on it, instead of writing another one
+    #[arg(long, conflicts_with_all = ["next", "variants"])]
+    revise: bool,
     /// Print the prompts of writer and judge
     #[arg(long)]
     show_prompt: bool,
@@ -54,10 +66,24 @@ impl WriteArgs {
         // After the scene is resolved: a wrong name is the more common mistake, and its message the
         // more useful one.
         let mind = Planner::from_configuration(app)?;
-        let started = app.run(|ctx| start_generation(ctx, &scene))?;
+        let request = GenerationRequest {
+            variants: self.variants.unwrap_or_default(),
+            revises: self.revise,
+        };
+        if matches!(mind, Planner::Offline) && (self.revise || self.variants.is_some()) {
+            let what =
+                "variants and revisions need a model: without one there are only placeholders";
+            return Err(Failure::refused(what).with_step("tl story model check"));
+        }
+        let started = app.run(|ctx| start_generation(ctx, &scene, request))?;
         // `start_generation` returns an unfinished one instead of starting again: its steps were
         // paid for.
-        if started.step != domain::generation::GenerationStep::Write {
+        let is_begun = match started.step {
+            GenerationStep::Write => !started.variants.is_empty(),
+            GenerationStep::Revise => !self.revise || started.revisions > 0,
+            _ => true,
+        };
+        if is_begun && started.status == GenerationStatus::Running {
             app.ui.print_message(format_args!(
                 "{} {} at step {}",
                 styled(INFO, "resuming"),
@@ -183,6 +209,8 @@ fn finish_generation(app: &App, generation: &GenerationView) -> ExitCode {
         GenerationStatus::Complete | GenerationStatus::Running | GenerationStatus::Cancelled => {
             ExitCode::Done
         }
+        // The variants are what was asked for.
+        GenerationStatus::Held if generation.step == GenerationStep::Choose => ExitCode::Done,
         // Held means that revisions ran out and a person has to decide; a script must not go on.
         GenerationStatus::Failed | GenerationStatus::Held => ExitCode::Failed,
     }
@@ -212,20 +240,10 @@ pub(super) fn print_generation(app: &App, generation: &GenerationView) {
         ));
     }
     for finding in &generation.findings {
-        let mark = if finding.severity == FindingSeverity::Must {
-            styled(BAD, "must")
-        } else {
-            styled(WARN, "note")
-        };
-        let quote = finding
-            .quote
-            .as_deref()
-            .map(|quote| format!(" — “{quote}”"))
-            .unwrap_or_default();
-        app.ui.print_line(format_args!(
-            "  {mark} {}: {}{quote}",
-            finding.check, finding.problem
-        ));
+        print_finding(app, finding);
+    }
+    for variant in &generation.variants {
+        print_variant(app, variant);
     }
     if let Some(error) = &generation.error {
         app.ui
@@ -238,6 +256,13 @@ pub(super) fn print_generation(app: &App, generation: &GenerationView) {
         GenerationStatus::Failed => app
             .ui
             .print_next_step(format_args!("tl story generation resume {scene}")),
+        GenerationStatus::Held if generation.step == GenerationStep::Choose => {
+            app.ui.print_next_step(format_args!(
+                "tl story generation variants {scene} --show 1"
+            ));
+            app.ui
+                .print_next_step(format_args!("tl story generation choose {scene} 1"));
+        }
         GenerationStatus::Held => {
             app.ui.print_next_step(format_args!(
                 "tl story generation resume {scene}   # keep it as it is"
@@ -247,4 +272,46 @@ pub(super) fn print_generation(app: &App, generation: &GenerationView) {
         }
         _ => {}
     }
+}
+
+/// Prints a variant: its size, what was found, how it begins and ends.
+pub(super) fn print_variant(app: &App, variant: &VariantSummary) {
+    let VariantSummary {
+        number,
+        must,
+        should,
+        could,
+        ..
+    } = variant;
+    let words = count_with_noun(variant.words, "word", "words");
+    let chosen = match variant.is_chosen {
+        true => " · chosen",
+        false => "",
+    };
+    app.ui.print_line(format_args!(
+        "  {} {words}, {must} must, {should} should, {could} could{chosen}",
+        styled(BOLD, format!("variant {number}")),
+    ));
+    app.ui
+        .print_line(styled(DIM, format!("    {} …", variant.opening)));
+    app.ui
+        .print_line(styled(DIM, format!("    … {}", variant.ending)));
+}
+
+/// Prints a finding with its quote.
+pub(super) fn print_finding(app: &App, finding: &SceneFinding) {
+    let mark = if finding.severity == FindingSeverity::Must {
+        styled(BAD, "must")
+    } else {
+        styled(WARN, "note")
+    };
+    let quote = finding
+        .quote
+        .as_deref()
+        .map(|quote| format!(" — “{quote}”"))
+        .unwrap_or_default();
+    app.ui.print_line(format_args!(
+        "  {mark} {}: {}{quote}",
+        finding.check, finding.problem
+    ));
 }

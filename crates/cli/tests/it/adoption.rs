@@ -13,7 +13,12 @@ fn existing_repository() -> Project {
     project.write("README.md", "# Shop\n");
     project.write("shop/cart.py", "def total(): ...\n");
     assert!(project.shell("git add -A && git commit -q -m 'feat: shop'"));
-    project.ok(&["init", "--profile", "tickets"]);
+    project.write("pyproject.toml", "[project]\nname = \"shop\"\n");
+    let made = project.ok(&["init"]).stdout;
+    assert!(
+        made.contains("chosen because of pyproject.toml") && made.contains("Next:  tl ticket new"),
+        "{made}"
+    );
     assert!(project.shell("git add -A && git commit -q -m 'chore: throughline'"));
     assert!(project.shell("git switch -q -c feature/discount-codes"));
     for name in ["codes", "checkout", "mail"] {

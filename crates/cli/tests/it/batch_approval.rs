@@ -78,6 +78,13 @@ fn a_person_at_a_terminal_sees_every_text_and_answers_once() {
         ["draft", "draft", "draft"],
         "{refused:?}"
     );
+    // The agent that waits is told: a no is a decision, too.
+    let last = &project.json(&["log", "--limit", "1"])[0];
+    assert_eq!(
+        (text(last, "by"), text(last, "verb")),
+        ("human:mara", "decline"),
+        "{last}"
+    );
     let done = answering(&project, &below, "y\n").expect("a terminal");
     for part in [
         "The lighthouse.",

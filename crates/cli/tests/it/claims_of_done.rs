@@ -415,6 +415,16 @@ const WAYS: &[Way] = &[
         expected: "`add-search` is not frozen",
     },
     Way {
+        name: "a ticket for which nothing was done",
+        project: test_first,
+        claim: |project| {
+            project.ok(&["ticket", "phase", "017b", "implement"]);
+            run(project, &["ticket", "phase", "017b", "done"])
+        },
+        node: "017b",
+        expected: "it has no scenario and no evidence, and no session changed a file for it",
+    },
+    Way {
         name: "a frozen plan with a diff that is none",
         project: planned_search,
         claim: |project| {

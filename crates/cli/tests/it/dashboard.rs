@@ -1,5 +1,7 @@
 //! The dashboard, without a browser: who is let in, what the API gives, what forms do.
 
+#![expect(clippy::disallowed_methods, reason = "a test makes a second project")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
@@ -294,9 +296,10 @@ fn an_approval_is_of_the_text_that_was_shown() {
         .expect("a version")
         .to_owned();
     let done = browser.post("/do/approve", &format!("node=act-1&version={version}"));
-    assert_eq!(
-        (done.status, done.header("location")),
-        (303, Some("/nodes/act-1?done=approved"))
+    let location = done.header("location").unwrap_or_default();
+    assert!(
+        done.status == 303 && location.starts_with("/nodes/act-1?done=approved&operation="),
+        "{location}"
     );
     assert_eq!(project.status("act-1"), "approved");
     let log = browser.json("/api/timeline?verb=approve");
@@ -357,8 +360,10 @@ fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
     let server = Server::start(&project, &[]);
     let browser = Browser::welcome(&server);
     let page = browser.get("/nodes/act-1/chapter-01").body;
+    // The forms of earlier versions name theirs, too.
+    let decisions = page.split("id=\"decide\"").nth(1).expect("decisions");
     let hidden = |name: &str| {
-        let after = page
+        let after = decisions
             .split(&format!("name=\"{name}\" value=\""))
             .nth(1)
             .expect(name);
@@ -523,6 +528,36 @@ fn a_comment_ends_the_waiting_of_an_agent_and_is_in_its_briefing() {
         !project.ok(&["brief"]).stdout.contains("comment on act-1"),
         "it was answered"
     );
+}
+
+#[test]
+fn a_no_in_the_browser_ends_the_waiting_with_its_reason() {
+    let kinds = [
+        ("/do/request-changes", "changes-requested"),
+        ("/do/condemn", "rejected"),
+    ];
+    for (form, kind) in kinds {
+        let project = drafted();
+        let server = Server::start(&project, &[]);
+        let browser = Browser::welcome(&server);
+        let version = browser.json("/api/nodes/act-1")["version_hash"].clone();
+        let version = version.as_str().expect("a version");
+        let answer = format!("node=act-1&version={version}&text=wrong+end");
+        let view = crate::wait::wait_for(&project, || {
+            let sent = browser.post(form, &answer);
+            assert_eq!(sent.status, 303, "{sent:?}");
+        });
+        let made = &view["decision"];
+        assert_eq!(
+            (&made["kind"], &made["text"]),
+            (&json!(kind), &json!("wrong end")),
+            "{view}"
+        );
+        if kind == "changes-requested" {
+            let waiting = project.json(&["status"])["attention"].clone();
+            assert_eq!(waiting, json!([]), "it is the agent's turn");
+        }
+    }
 }
 
 #[test]
@@ -717,9 +752,10 @@ fn a_batch_decides_about_exactly_the_texts_on_the_page() {
     let page = browser.get("/decide").body;
     let form = format!("top=&shown={}", shown_versions(&page));
     let done = browser.post("/do/approve-plans", &form);
-    assert_eq!(
-        (done.status, done.header("location")),
-        (303, Some("/decide?done=approved"))
+    let location = done.header("location").unwrap_or_default();
+    assert!(
+        done.status == 303 && location.starts_with("/decide?done=approved&operation="),
+        "{location}"
     );
     assert_eq!(statuses(), ["approved", "approved", "approved"]);
     let log: Value = browser.json("/api/timeline?verb=approve");
@@ -743,4 +779,83 @@ fn outline_and_stats_are_pages() {
             && stats.body.contains("/nodes/act-1"),
         "{stats:?}"
     );
+}
+
+#[test]
+fn several_projects_of_one_server_lead_to_each_other() {
+    let novel = drafted();
+    let other = novel.user_directory().join("shop");
+    std::fs::create_dir_all(other.join("acts/act-1")).expect("a directory");
+    let made = novel
+        .command(&["init", "--profile", "story"])
+        .current_dir(&other)
+        .status();
+    assert!(made.expect("a start").success());
+    std::fs::write(other.join(Project::ACT), ACT_TEXT).expect("a plan");
+    let directory = other.display().to_string();
+    let servers = Server::start_several(&novel, &["--also", &directory], 2);
+    let browser = Browser::welcome(&servers[0]);
+    let page = browser.get("/projects");
+    assert!(
+        page.body.contains("2 decisions wait in 2 projects"),
+        "{}",
+        page.body
+    );
+    // The header of every page leads to the other one, and signs the browser in there.
+    let links: Vec<&str> = page.body.split("href=\"/projects/").skip(1).collect();
+    let names: Vec<&str> = links
+        .iter()
+        .filter_map(|rest| rest.split('?').next())
+        .collect();
+    let leads: Vec<Reply> = names
+        .iter()
+        .map(|name| browser.get(&format!("/projects/{name}?page=%2Fnodes%2Fact-1")))
+        .collect();
+    let wanted = format!(
+        "http://127.0.0.1:{}/nodes/act-1?token={}",
+        servers[1].port, servers[1].token
+    );
+    assert!(
+        leads
+            .iter()
+            .any(|reply| reply.header("location") == Some(wanted.as_str())),
+        "{wanted}: {leads:?}"
+    );
+    // Another server is never the target, and an unknown project is no page.
+    let reply = browser.get(&format!("/projects/{}?page=%2F%2Fevil.example", names[0]));
+    let location = reply.header("location").expect("a target");
+    assert!(location.starts_with("http://127.0.0.1:"), "{location}");
+    assert_eq!(browser.get("/projects/nowhere").status, 404);
+    // A token of a person is valid in its own project only, and gets no other's secret.
+    let made = novel.json(&[
+        "team",
+        "token",
+        "create",
+        "ben",
+        "--as",
+        "human:ben",
+        "--scope",
+        "approve",
+    ]);
+    let token = made["secret"].as_str().expect("a secret");
+    let bearer = format!("Bearer {token}");
+    let asked: Vec<Reply> = servers
+        .iter()
+        .map(|server| {
+            let host = format!("127.0.0.1:{}", server.port);
+            let path = format!("/projects/{}?page=%2F", names[0]);
+            server.send_to(
+                &path,
+                "GET",
+                &[("host", &host), ("authorization", &bearer)],
+                "",
+            )
+        })
+        .collect();
+    let led: Vec<&str> = asked
+        .iter()
+        .filter_map(|reply| reply.header("location"))
+        .collect();
+    assert_eq!(led.len(), 1, "{asked:?}");
+    assert!(!led[0].contains("token="), "{led:?}");
 }

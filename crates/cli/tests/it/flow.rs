@@ -353,6 +353,16 @@ pub(crate) fn plan_from_batch(project: &Project, batch: &str) {
     orchestrator.refused(&["flow", "start", "planner", "--for", DOC], "is frozen");
 }
 
+/// Writes the planned documentation into the files of the milestones, in other words.
+pub(crate) fn document_milestones(project: &Project) {
+    for (file, comment) in [
+        ("src/index.rs", "// An index of all words."),
+        ("src/query.rs", "// Queries that the index answers."),
+    ] {
+        project.write(file, format!("{comment}\n{}", project.read(file)));
+    }
+}
+
 #[test]
 fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     let project = story();
@@ -439,6 +449,14 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
         // What proved the milestone is old now.
         developer.ok(&["evidence", "run", "add-search/M-001"]);
     });
+    writer.refused(
+        &["flow", "done"],
+        "the planned module comment of M-001 is not in src/index.rs: tl doc show M-001",
+    );
+    document_milestones(&project);
+    for milestone in ["M-001", "M-002"] {
+        developer.ok(&["evidence", "run", &format!("{DOC}/{milestone}")]);
+    }
     writer.ok(&["flow", "done"]);
     cast.review(writer, 0, &|_| {});
     assert_eq!(step(&project), "reconcile");

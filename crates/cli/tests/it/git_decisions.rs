@@ -742,3 +742,65 @@ fn opposite_verdicts_of_one_review_are_both_kept() {
     assert_eq!(shown["verdicts"][0]["outcome"], "failed");
     assert_eq!(shown["verdicts"].as_array().map(Vec::len), Some(1));
 }
+
+#[test]
+fn an_accepted_finding_holds_in_every_clone_until_the_review_passes() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    let review = |copy: &Copy, words: &[&str]| {
+        let words: Vec<&str> = ["review"]
+            .iter()
+            .chain(words)
+            .chain(&["--of", "act-1"])
+            .copied()
+            .collect();
+        let output = copy.project.run_as_person("ann", "", &words);
+        // Exit code 3: the review goes on.
+        assert!(matches!(output.code, 0 | 3), "{}", output.stdout);
+    };
+    let verdicts = |copy: &Copy| -> Vec<(String, String)> {
+        let shown = copy.project.json(&["review", "status", "--of", "act-1"]);
+        let given = shown["verdicts"].as_array().cloned().unwrap_or_default();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let mut found: Vec<(String, String)> = given
+            .iter()
+            .map(|one| (text(&one["outcome"]), text(&one["findings"][0])))
+            .collect();
+        found.sort();
+        found
+    };
+    let share = |from: &Copy, to: &Copy| {
+        from.commit_all("review");
+        from.push();
+        to.pull();
+    };
+    review(&ann, &["add", "--check", "it moves", "--severity", "MUST"]);
+    review(
+        &ann,
+        &["verdict", "qa-001", "fail", "--finding", "the ship stays"],
+    );
+    review(&ann, &["accept", "qa-001", "--reason", "it leaves later"]);
+    share(&ann, &bob);
+    let finding = "qa-001 (MUST): the ship stays; human:ann: it leaves later".to_owned();
+    let accepted = ("accepted".to_owned(), finding.clone());
+    for copy in [&ann, &bob] {
+        assert_eq!(verdicts(copy), std::slice::from_ref(&accepted));
+    }
+    let listed = bob.project.ok(&["decisions"]).stdout;
+    assert!(listed.contains("human:ann"), "{listed}");
+
+    // Passing names what was accepted, so it replaces the acceptance, here and there.
+    review(&ann, &["conclude"]);
+    share(&ann, &bob);
+    for copy in [&ann, &bob] {
+        assert_eq!(verdicts(copy), [("passed".to_owned(), finding.clone())]);
+    }
+    // Undone, the acceptance alone holds again.
+    let undone = ann.project.run_as_person("ann", "y\n", &["undo"]);
+    assert_eq!(undone.code, 0, "{}", undone.stdout);
+    share(&ann, &bob);
+    for copy in [&ann, &bob] {
+        assert_eq!(verdicts(copy), std::slice::from_ref(&accepted));
+    }
+    assert_eq!(bob.status_of_tree(), "");
+}

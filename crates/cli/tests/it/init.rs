@@ -13,7 +13,7 @@ fn a_new_project_shows_what_was_made() {
         "is a Throughline project",
         "made .throughline/config.toml, config.schema.json, .gitignore, state.db",
         "story: act → chapter → scene",
-        "for code add tickets with `tl init --profile tickets`",
+        "for code: tl init --profile tickets",
         "Next:  tl plan",
     ] {
         assert!(
@@ -170,6 +170,11 @@ fn what_is_in_the_directory_decides_about_the_profiles() {
         ("Cargo.toml", json!(["tickets", "trail"]), "Cargo.toml"),
         ("app/main.py", json!(["story"]), ""),
         ("src/main.py", json!(["tickets", "trail"]), "src/"),
+        (
+            ".beads/issues.jsonl",
+            json!(["tickets", "trail"]),
+            ".beads/",
+        ),
         ("acts/act-1/strategic-plan.md", json!(["story"]), "acts/"),
         ("Глава 1.md", json!(["story"]), "Глава 1.md"),
     ] {
@@ -312,4 +317,93 @@ fn the_home_is_found_in_the_usual_places() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn in_a_part_of_a_project_the_project_is_meant() {
+    let project = empty();
+    project.write("package.json", "{}\n");
+    project.write("src/cart.js", "\n");
+    project.ok(&["init"]);
+    let inside = |arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        finished(command.current_dir(project.root().join("src")))
+    };
+    let again = inside(&["init", "--profile", "story"]);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!(
+        again
+            .stderr
+            .contains("for one of its own: tl --project . init"),
+        "{again:?}"
+    );
+    assert!(!project.root().join("src/.throughline").exists());
+    assert!(
+        project
+            .read(".throughline/config.toml")
+            .contains("\"story\"")
+    );
+    assert_eq!(inside(&["--project", ".", "init"]).code, 0);
+    assert!(project.root().join("src/.throughline").exists());
+}
+
+#[test]
+fn a_folder_of_a_repository_is_judged_by_its_root_too() {
+    let project = empty();
+    assert!(project.shell("git init -q . && mkdir -p docs/план"));
+    project.write("Cargo.toml", "[package]\n");
+    let mut command = project.command(&["init"]);
+    let output = finished(command.current_dir(project.root().join("docs/план")));
+    assert!(output.stdout.contains("tickets: ticket"), "{output:?}");
+    assert!(
+        output.stderr.contains("the repository begins at") && output.stderr.contains("init"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_named_directory_has_to_be_one() {
+    let project = empty();
+    project.write("notes.txt", "text\n");
+    let file = project.run(&["--project", "notes.txt", "init"]);
+    assert!(
+        file.stderr.contains("it is a file, not a directory"),
+        "{file:?}"
+    );
+    let missing = project.run(&["--project", "роман", "init"]);
+    assert!(
+        missing.stderr.contains("next: mkdir -p 'роман'"),
+        "{missing:?}"
+    );
+}
+
+#[test]
+fn the_commands_of_a_host_fit_the_profiles() {
+    let project = empty();
+    project.write("Cargo.toml", "[package]\n");
+    project.ok(&["init", "--host", "claude-code", "--program", "tl"]);
+    let commands = project.root().join(".claude/commands");
+    for (name, is_there) in [("ticket", true), ("where", true), ("plan-act", false)] {
+        assert_eq!(
+            commands.join(format!("{name}.md")).exists(),
+            is_there,
+            "{name}"
+        );
+    }
+    let doctor = project.run(&["host", "doctor", "--json"]).stdout;
+    assert!(
+        !doctor.contains("missing, changed or out of date"),
+        "{doctor}"
+    );
+    // A profile that is added brings its own.
+    project.ok(&[
+        "init",
+        "--profile",
+        "story",
+        "--host",
+        "claude-code",
+        "--program",
+        "tl",
+    ]);
+    assert!(commands.join("plan-act.md").exists());
 }

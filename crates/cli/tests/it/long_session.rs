@@ -1,5 +1,5 @@
-//! A long session on a feature with two children and five scenarios: what its hooks cost an agent in
-//! tokens, and that none of it is blocked.
+//! A long session on a feature with two children and five scenarios: what its hooks tell an agent, word
+//! for word, what that costs in tokens, and that none of it is blocked.
 
 use serde_json::json;
 use testkit::{Answer, Project, Session};
@@ -14,13 +14,15 @@ struct CountedSession<'p> {
     project: &'p Project,
     session: Session<'p>,
     calls: usize,
-    told: Vec<String>,
+    /// The number of the call, and what was said.
+    told: Vec<(usize, String)>,
 }
 
 impl CountedSession<'_> {
     fn hear(&mut self, answer: &Answer) {
         assert_eq!(answer.block(), None, "call {}", self.calls);
-        self.told.extend(answer.context());
+        let context = answer.context().into_iter();
+        self.told.extend(context.map(|text| (self.calls, text)));
     }
 
     /// Writes a file, with the hooks before and after.
@@ -138,13 +140,22 @@ fn a_long_session_is_told_little_and_blocked_nowhere() {
         }
         session.tl(&["ticket", "phase", ticket, "done"]);
     }
-    let characters: usize = session.told.iter().map(|told| told.chars().count()).sum();
+    let characters: usize = session
+        .told
+        .iter()
+        .map(|(_, told)| told.chars().count())
+        .sum();
     assert_eq!(session.calls, 77);
+    let lines = session.told.iter();
+    let lines: Vec<String> = lines
+        .map(|(call, told)| format!("[{call}] {told}"))
+        .collect();
+    insta::assert_snapshot!("long_session", lines.join("\n"));
     assert!(
         characters / 4 <= MAX_TOKENS,
         "{} tokens in {} calls:\n{}",
         characters / 4,
         session.calls,
-        session.told.join("\n---\n")
+        lines.join("\n---\n")
     );
 }

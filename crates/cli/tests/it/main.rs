@@ -22,6 +22,7 @@ mod completions;
 mod config;
 mod conflicts;
 mod dashboard;
+mod decision_files;
 mod demo;
 mod diff;
 mod disk;
@@ -33,12 +34,14 @@ mod environment;
 mod evidence;
 mod flow;
 mod focus;
+mod follow;
 mod fresh_clone;
 mod gate;
 mod generation;
 mod git_decisions;
 mod git_laws;
 mod git_signatures;
+mod guidance;
 mod help;
 mod hook;
 mod hook_approvals;
@@ -55,10 +58,12 @@ mod hook_subagents;
 mod hook_ways_round;
 mod hostile_repository;
 mod hosts_install;
+mod import;
 mod init;
 mod intent;
 mod interrupted;
 mod invalidate;
+mod issuer;
 mod join;
 mod json_shapes;
 mod leave;
@@ -67,11 +72,13 @@ mod llm;
 mod log;
 mod long_session;
 mod man;
+mod manuscript_guide;
 mod map;
 mod mcp;
 mod mcp_approvals;
 mod mcp_faults;
 mod memory;
+mod memory_reread;
 mod migrate;
 mod mirror;
 mod mirror_migration;
@@ -81,6 +88,7 @@ mod naming;
 mod next;
 mod no_story_talk;
 mod note;
+mod notify;
 mod novel;
 mod observation;
 mod outline_and_stats;
@@ -88,10 +96,12 @@ mod overview;
 mod parallel_execution;
 mod permissions;
 mod plan;
+mod plugin_launcher;
 mod postgres;
 mod presence;
 mod profiles;
 mod progress;
+mod prose_comments;
 mod provider_errors;
 mod prune;
 mod rate;
@@ -121,6 +131,7 @@ mod session;
 mod show;
 mod status;
 mod statusline;
+mod story_loop;
 mod submit;
 mod survival;
 mod sync_hashes;
@@ -137,10 +148,12 @@ mod trail_story;
 mod transcripts;
 mod tree;
 mod trust;
+mod ui;
 mod undo;
 mod unicode;
 mod uninstall;
 mod usage;
+mod variants;
 mod versions;
 mod wait;
 mod where_am_i;
@@ -158,6 +171,7 @@ use testkit::{Output, Project};
 const COMMANDS: &[&str] = &[
     "init",
     "demo",
+    "import",
     "completions",
     "man",
     "status",
@@ -171,6 +185,7 @@ const COMMANDS: &[&str] = &[
     "outline",
     "stats",
     "invalidate",
+    "ui",
     "insert",
     "move",
     "add",
@@ -234,6 +249,7 @@ const COMMANDS: &[&str] = &[
     "story new",
     "story tick",
     "story write",
+    "story follow",
     "story generation",
     "story memory",
     "story compile",
@@ -244,6 +260,7 @@ const COMMANDS: &[&str] = &[
     "team serve",
     "team join",
     "team leave",
+    "team notify",
     "state",
     "state check",
     "state repair",

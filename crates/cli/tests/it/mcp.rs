@@ -1,7 +1,8 @@
 //! `tl mcp`: a client that starts the real program and speaks over its standard streams, in both eras.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -50,7 +51,17 @@ impl Client {
     ) -> Self {
         let mut all = vec!["mcp"];
         all.extend(arguments);
-        let mut command = project.command(&all);
+        Self::spawn(project.command(&all), era, capabilities)
+    }
+
+    /// Starts the program in another working copy.
+    pub(crate) fn start_in(project: &Project, directory: &Path, era: Era) -> Self {
+        let mut command = project.command(&["mcp"]);
+        command.current_dir(directory);
+        Self::spawn(command, era, json!({}))
+    }
+
+    fn spawn(mut command: Command, era: Era, capabilities: Value) -> Self {
         command
             .env("USER", "mara")
             .stdin(Stdio::piped())
@@ -357,8 +368,17 @@ fn check_definition(tool: &Value) {
 /// The settings are read again while the server runs, and broken ones leave the last in force.
 #[test]
 fn changed_settings_are_used_and_clients_are_told() {
+    ERAS.into_iter().for_each(settings_change);
+}
+
+fn settings_change(era: Era) {
     let project = planned();
-    let mut client = Client::start(&project, Era::Old, &[]);
+    let mut client = Client::start(&project, era, &[]);
+    if era == Era::New {
+        let filter = json!({ "toolsListChanged": true });
+        client.request("subscriptions/listen", json!({ "notifications": filter }));
+        client.notified("notifications/subscriptions/acknowledged");
+    }
     let tools = |client: &mut Client| client.ask("tools/list", json!({}))["result"].to_string();
     assert!(!tools(&mut client).contains("ticket_new"));
     let config = project.read(".throughline/config.toml");
@@ -371,7 +391,7 @@ fn changed_settings_are_used_and_clients_are_told() {
     let begun = Instant::now();
     while !client.notes.iter().any(is_told) {
         assert!(begun.elapsed() < Duration::from_secs(20), "nobody was told");
-        client.ask("ping", json!({}));
+        client.call("work_where", json!({}));
     }
     assert!(tools(&mut client).contains("ticket_new"));
     let made = client.call("ticket_new", json!({ "title": "Limits" }));
@@ -405,6 +425,8 @@ fn tool_sets_are_chosen_at_the_start() {
             "work_undo",
             "work_check",
             "work_decisions",
+            "work_decisions_restore",
+            "work_decisions_prune",
             "work_submit",
         ]
     );

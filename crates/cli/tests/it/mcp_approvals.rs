@@ -306,6 +306,28 @@ fn wait_returns_at_once_when_a_person_says_no() {
 }
 
 #[test]
+fn a_wait_for_a_change_ends_with_one_and_not_before() {
+    for era in ERAS {
+        let project = story();
+        project.write(Project::ACT, crate::ACT_TEXT);
+        let mut client = Client::start(&project, era, &[]);
+        client.call("where", json!({}));
+        let short = json!({ "node": "act-1", "until": "changed", "timeout_seconds": 1 });
+        let result = client.call("wait", short);
+        assert_eq!(structured(&result)["done"], false, "{result}");
+        let arguments = json!({ "node": "act-1", "until": "changed", "timeout_seconds": 60 });
+        let id = client.request(
+            "tools/call",
+            json!({ "name": "wait", "arguments": arguments }),
+        );
+        client.call("where", json!({}));
+        project.ok(&["approve", "act-1"]);
+        let result = client.answer_to(id)["result"].clone();
+        assert_eq!(structured(&result)["done"], true, "{result}");
+    }
+}
+
+#[test]
 fn wait_returns_when_another_process_approves() {
     for era in ERAS {
         let project = story();
@@ -384,4 +406,27 @@ fn wait_ends(era: Era) {
         (0, String::new()),
         "a wait does not hold up the end"
     );
+}
+
+#[test]
+fn an_edit_from_before_the_wait_is_not_the_awaited_change() {
+    for era in ERAS {
+        let project = story();
+        project.write(Project::ACT, crate::ACT_TEXT);
+        project.ok(&["status"]);
+        let mut client = Client::start(&project, era, &[]);
+        // Nobody has looked at this text when the wait begins.
+        project.write(Project::ACT, format!("{}\nMore.\n", crate::ACT_TEXT));
+        let wait = json!({ "node": "act-1", "until": "changed", "timeout_seconds": 1 });
+        let waited = client.call("plan_wait", wait);
+        let view = structured(&waited);
+        assert_eq!(view["done"], false, "{waited}");
+        // One after that look is, also if this poll is the first to see it.
+        project.write(Project::ACT, format!("{}\nEven more.\n", crate::ACT_TEXT));
+        let wait = json!({
+            "node": "act-1", "until": "changed", "since": view["operation"], "timeout_seconds": 60,
+        });
+        let waited = client.call("plan_wait", wait);
+        assert_eq!(structured(&waited)["done"], true, "{waited}");
+    }
 }

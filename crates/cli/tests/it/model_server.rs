@@ -1,5 +1,5 @@
-//! A server on a real socket that speaks OpenAI's dialects: chat as a stream in odd pieces, and embeddings. What it answers
-//! is a function of what it is asked.
+//! A server on a real socket that speaks the four dialects of chat, as streams in odd pieces, and OpenAI's embeddings.
+//! What it answers is a function of what it is asked.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -57,11 +57,17 @@ fn serve(mut stream: TcpStream, answers: fn(&str) -> String) -> std::io::Result<
         );
         return write!(stream, "{head}connection: close\r\n\r\n{text}");
     }
-    let messages = body["messages"].as_array().cloned().unwrap_or_default();
-    let prompt: Vec<&str> = messages
-        .iter()
-        .filter_map(|message| message["content"].as_str())
-        .collect();
+    let mut prompt = Vec::new();
+    for part in [
+        "system",
+        "systemInstruction",
+        "instructions",
+        "messages",
+        "input",
+        "contents",
+    ] {
+        collect_texts(&body[part], &mut prompt);
+    }
     let answer = answers(&prompt.join("\n"));
     // `!401 {"error": …}` is a refusal of the provider.
     if let Some((status, body)) = answer
@@ -79,23 +85,110 @@ fn serve(mut stream: TcpStream, answers: fn(&str) -> String) -> std::io::Result<
         stream,
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
     )?;
-    let event = |value: &Value| format!("data: {value}\n\n");
-    let mut sent = String::from(": it begins\n\n");
-    for piece in answer.chars().collect::<Vec<_>>().chunks(97) {
-        let text: String = piece.iter().collect();
-        sent +=
-            &event(&json!({ "model": "scripted", "choices": [{ "delta": { "content": text } }] }));
-    }
-    sent += &event(&json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] }));
-    let tokens = json!({ "prompt_tokens": prompt.concat().len() / 4, "completion_tokens": answer.len() / 4 });
-    sent += &event(&json!({ "choices": [], "usage": tokens }));
-    sent += "data: [DONE]\n\n";
+    let letters: Vec<char> = answer.chars().collect();
+    let pieces: Vec<String> = letters
+        .chunks(97)
+        .map(|piece| piece.iter().collect())
+        .collect();
+    let tokens = (prompt.concat().len() / 4, answer.len() / 4);
+    let events = if first.contains("/messages") {
+        speak_anthropic(&pieces, tokens)
+    } else if first.contains("/responses") {
+        speak_responses(&pieces, tokens)
+    } else if first.contains("GenerateContent") {
+        speak_gemini(&pieces, tokens)
+    } else {
+        speak_chat(&pieces, tokens)
+    };
+    let sent = format!(": it begins\n\n{}", events.concat());
     // Pieces end anywhere, also inside a letter.
     for piece in sent.as_bytes().chunks(509) {
         stream.write_all(piece)?;
         stream.flush()?;
     }
     Ok(())
+}
+
+/// Adds the texts of a message in any dialect: a string, or parts with `text`.
+fn collect_texts(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, found)),
+        Value::Object(members) => {
+            for key in ["content", "parts", "text"] {
+                collect_texts(members.get(key).unwrap_or(&Value::Null), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn event(value: &Value) -> String {
+    format!("data: {value}\n\n")
+}
+
+fn speak_chat(pieces: &[String], (input, output): (usize, usize)) -> Vec<String> {
+    let chunk = |text: &String| {
+        event(&json!({ "model": "scripted", "choices": [{ "delta": { "content": text } }] }))
+    };
+    let mut events: Vec<String> = pieces.iter().map(chunk).collect();
+    events.push(event(
+        &json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] }),
+    ));
+    let tokens = json!({ "prompt_tokens": input, "completion_tokens": output });
+    events.push(event(&json!({ "choices": [], "usage": tokens })));
+    events.push("data: [DONE]\n\n".to_owned());
+    events
+}
+
+fn speak_anthropic(pieces: &[String], (input, output): (usize, usize)) -> Vec<String> {
+    let begin = json!({ "type": "message_start", "message": { "id": "m", "model": "scripted",
+        "usage": { "input_tokens": input, "output_tokens": 1 } } });
+    let mut events = vec![
+        event(&begin),
+        event(
+            &json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
+        ),
+    ];
+    events.extend(pieces.iter().map(|text| {
+        event(&json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } }))
+    }));
+    events.push(event(&json!({ "type": "content_block_stop", "index": 0 })));
+    events.push(event(
+        &json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" },
+        "usage": { "output_tokens": output } }),
+    ));
+    events.push(event(&json!({ "type": "message_stop" })));
+    events
+}
+
+fn speak_responses(pieces: &[String], (input, output): (usize, usize)) -> Vec<String> {
+    let begin =
+        json!({ "type": "response.created", "response": { "id": "r", "model": "scripted" } });
+    let mut events = vec![event(&begin)];
+    events.extend(
+        pieces
+            .iter()
+            .map(|text| event(&json!({ "type": "response.output_text.delta", "delta": text }))),
+    );
+    let usage = json!({ "input_tokens": input, "output_tokens": output });
+    events.push(event(&json!({ "type": "response.completed",
+        "response": { "status": "completed", "usage": usage } })));
+    events
+}
+
+fn speak_gemini(pieces: &[String], (input, output): (usize, usize)) -> Vec<String> {
+    let chunk = |text: &String| {
+        event(
+            &json!({ "modelVersion": "scripted", "candidates": [{ "content": { "parts": [{ "text": text }] } }] }),
+        )
+    };
+    let mut events: Vec<String> = pieces.iter().map(chunk).collect();
+    events.push(event(
+        &json!({ "candidates": [{ "content": { "parts": [] }, "finishReason": "STOP" }],
+        "usageMetadata": { "promptTokenCount": input, "candidatesTokenCount": output } }),
+    ));
+    events
 }
 
 /// A text as a few topics. What has the same topics is near, whatever words it uses.

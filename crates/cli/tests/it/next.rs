@@ -35,6 +35,22 @@ fn nothing_planned_is_nothing_ready() {
 }
 
 #[test]
+fn a_limit_does_not_change_the_total() {
+    let project = story();
+    for act in 1..=5 {
+        project.write(
+            &format!("acts/act-{act}/strategic-plan.md"),
+            format!("# Act {act}\n"),
+        );
+    }
+    let all = project.json(&["next"]);
+    let few = project.json(&["next", "--limit", "2"]);
+    assert_eq!(few["ready"].as_array().expect("a list").len(), 2);
+    assert_eq!(few["total"], all["total"]);
+    assert_eq!(few["total"], json!(5));
+}
+
+#[test]
 fn what_is_ready_says_what_to_do() {
     let project = story();
     project.write(Project::ACT, crate::ACT_TEXT);

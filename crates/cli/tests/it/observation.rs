@@ -1,5 +1,10 @@
 //! What happened to plan files is noticed, whichever way it happened.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test replaces files as git does"
+)]
+
 use std::fs;
 use std::time::{Duration, SystemTime};
 
@@ -392,5 +397,82 @@ fn a_look_after_a_shell_command_leaves_nothing_to_be_noticed() {
             project.root().join(".throughline/looks.bin").exists(),
             "nothing was ever taken up"
         );
+    }
+}
+
+/// Many edits at once, as after a checkout: comparing only the changed files records the same
+/// operations as a scan without the cache.
+#[test]
+fn many_edits_are_recorded_as_by_a_scan_without_the_cache() {
+    let file = |number: usize| {
+        let (chapter, scene) = (number / 10 + 1, number % 10 + 1);
+        let folder = format!("acts/act-1/chapters/chapter-{chapter:02}/scenes");
+        format!("{folder}/scene-{chapter:02}{scene:02}-blueprint.md")
+    };
+    let make = || {
+        let project = planned();
+        for number in 0..120 {
+            if number % 10 == 0 {
+                let plan = file(number).replace("scenes/", "");
+                let plan = format!("{}/plan.md", plan.rsplit_once('/').expect("a folder").0);
+                project.write(&plan, format!("# Chapter {number}\n"));
+            }
+            project.write(&file(number), format!("# Scene {number}\n"));
+        }
+        project.ok(&["status"]);
+        // Long enough for stamps to be trusted; the second look is cached.
+        std::thread::sleep(Duration::from_millis(60));
+        project.ok(&["status"]);
+        project.ok(&["status"]);
+        project
+    };
+    let (cached, scanned) = (make(), make());
+    let cache = |it: &Project| it.root().join(".throughline/looks.bin");
+    let mut random = 7_u64;
+    let mut draw = move |below: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(random >> 33).expect("a small number") % below
+    };
+    for round in 0..8 {
+        assert!(cache(&cached).exists(), "nothing was ever cached");
+        let edited: Vec<usize> = (0..draw(30) + 1).map(|_| draw(120)).collect();
+        let kind = draw(6);
+        for project in [&cached, &scanned] {
+            for number in &edited {
+                let text = format!("# Scene {number}, text {}\n", (round + number) % 3);
+                // Replaced as git does it: the folder's times change too.
+                let path = project.root().join(file(*number));
+                let _ = fs::remove_file(&path);
+                fs::write(&path, text).expect("written");
+            }
+            match kind {
+                0 => project.write("acts/act-1/chapters/chapter-20/plan.md", "# Later\n"),
+                1 => drop(fs::remove_file(project.root().join(file(edited[0])))),
+                2 => project.write(Project::ACT, format!("# Act, round {round}\n")),
+                3 => project.write("acts/act-1/chapters/chapter-01/notes.txt", "no plan\n"),
+                _ => {}
+            }
+        }
+        fs::remove_file(cache(&scanned)).expect("removed");
+        let show = |it: &Project| {
+            it.ok(&["next"]);
+            let log = it.json(&["log", "--limit", "1"]);
+            (
+                log[0]["summary"].clone(),
+                newest_operation(it),
+                statuses(it),
+            )
+        };
+        assert_eq!(show(&cached), show(&scanned), "round {round}, {edited:?}");
+        let seen = newest_operation(&cached);
+        cached.ok(&["tree"]);
+        assert_eq!(newest_operation(&cached), seen, "something was left");
+        for project in [&cached, &scanned] {
+            std::thread::sleep(Duration::from_millis(60));
+            project.ok(&["status"]);
+            project.ok(&["status"]);
+        }
     }
 }

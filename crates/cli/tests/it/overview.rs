@@ -39,7 +39,7 @@ fn drafts_and_stale_plans_come_before_everything_else() {
     project.write(Project::ACT, "# Act 1\n");
     let output = project.ok(&[]);
     assert!(
-        output.stdout.contains("1 plan: 1 ○ draft"),
+        output.stdout.contains("1 act: 1 ○ draft"),
         "{}",
         output.stdout
     );
@@ -55,6 +55,21 @@ fn drafts_and_stale_plans_come_before_everything_else() {
         ["tl why act-1/chapter-01", "tl revalidate act-1/chapter-01"]
     );
     assert_eq!(stale.len(), 4);
+}
+
+#[test]
+fn tickets_are_counted_by_progress_and_not_as_drafts() {
+    let project = tickets();
+    let output = project.ok(&[]);
+    assert!(
+        output.stdout.contains("tickets: 0 complete"),
+        "{}",
+        output.stdout
+    );
+    assert!(!output.stdout.contains("draft"), "{}", output.stdout);
+    // The context of an entered ticket ends with a line end, like every output.
+    let entered = project.ok(&["focus", "enter", "017a"]);
+    assert!(entered.stdout.ends_with('\n'), "{}", entered.stdout);
 }
 
 #[test]

@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 use testkit::Project;
 
 use crate::doc::BATCH;
-use crate::flow::{Cast, DOC, plan_from_batch};
+use crate::flow::{Cast, DOC, document_milestones, plan_from_batch};
+use crate::mcp::{Client, ERAS};
 use crate::reconcile::{committed, git};
-use crate::{finished, story};
+use crate::serve::Server;
+use crate::{finished, story, text, texts};
 
 /// An agent in a worktree.
 struct Agent<'p> {
@@ -57,12 +59,103 @@ impl Agent<'_> {
     }
 }
 
+/// An agent with nothing but MCP, in a worktree: over standard streams, or over HTTP.
+enum Connection {
+    Streams(Client),
+    Http(Server),
+}
+
+impl Connection {
+    #[track_caller]
+    fn call_whole(&mut self, tool: &str, arguments: &Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let answer = match self {
+            Self::Streams(client) => client.ask("tools/call", params),
+            Self::Http(server) => server.ask("tools/call", params).message(),
+        };
+        assert!(answer["result"].is_object(), "{tool} {arguments}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Calls a tool, listed or not.
+    #[track_caller]
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let inner = json!({ "tool": tool, "arguments": arguments });
+        let result = self.call_whole("call_tool", &inner);
+        assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
+        result["structuredContent"].clone()
+    }
+
+    fn step(&mut self, how: &str) -> Value {
+        self.call("flow_move", json!({ "how": how, "subject": DOC }))
+    }
+
+    /// Starts the executor, up to the step that hands out milestones.
+    fn start_executor(&mut self) {
+        let start = json!({ "how": "start", "workflow": "executor", "subject": DOC });
+        self.call("flow_move", start);
+        self.step("done");
+        self.step("done");
+    }
+
+    /// Passes the present review.
+    fn pass_review(&mut self) {
+        let check = json!({ "check": "it is right", "severity": "MUST" });
+        self.call("review_check", check);
+        let status = self.call("review_status", json!({}));
+        for item in texts(&status["todo"]) {
+            self.call("review_verdict", json!({ "item": item, "verdict": "pass" }));
+        }
+        self.step("done");
+        self.step("pass");
+    }
+}
+
+/// An agent with nothing but MCP, and the host that commits for it.
+struct McpAgent<'p> {
+    host: Agent<'p>,
+    tools: Connection,
+}
+
+impl McpAgent<'_> {
+    /// Takes a milestone, and follows the executor's prompt to its completion. Returns the milestone.
+    fn carry_out(&mut self) -> String {
+        let taken = self.tools.step("take");
+        let (milestone, session) = (text(&taken, "milestone").to_owned(), &taken["session"]);
+        let node = format!("{DOC}/{milestone}");
+        let apply = json!({ "milestone": milestone, "subject": DOC, "session": session });
+        let applied = self.tools.call("flow_apply", apply);
+        let file = texts(&applied["files"])[0].to_owned();
+        let proof = match &self.tools {
+            Connection::Streams(_) => json!({ "command": ["grep", "-q", "build", file] }),
+            // A server runs no commands for clients that may be elsewhere.
+            Connection::Http(_) => json!({ "file": file }),
+        };
+        let mut add = json!({ "action": "add", "node": node });
+        for (key, value) in proof.as_object().expect("a proof") {
+            add[key] = value.clone();
+        }
+        self.tools.call("plan_prove", add);
+        let run = json!({ "action": "run", "node": node });
+        self.tools.call("plan_prove", run);
+        self.host.git(&["add", "-A"]);
+        let message = format!("{milestone}: {file}");
+        self.host.git(&["commit", "-q", "-m", &message]);
+        let complete = json!({ "node": node, "progress": "complete" });
+        self.tools.call("plan_progress", complete);
+        self.host.git(&["add", "-A"]);
+        let message = format!("{milestone}: complete");
+        self.host.git(&["commit", "-q", "-m", &message]);
+        milestone
+    }
+}
+
 fn ready(project: &Project) -> Value {
     project.json(&["next"])["ready"].clone()
 }
 
-#[test]
-fn two_agents_in_worktrees_carry_out_a_plan_and_nothing_is_left_to_do() {
+/// A repository with a frozen plan of two milestones in one wave.
+fn planned_repository() -> Project {
     let project = story();
     for file in ["src/index.rs", "src/query.rs"] {
         project.write(file, "// empty\n");
@@ -73,6 +166,84 @@ fn two_agents_in_worktrees_carry_out_a_plan_and_nothing_is_left_to_do() {
     for stray in ["design.jsonl", "a.diff"] {
         std::fs::remove_file(project.root().join(stray)).expect("removed");
     }
+    project
+}
+
+/// Adds a worktree for each session, with a branch of its name.
+fn add_worktrees<'p>(project: &'p Project, folder: &Path) -> [Agent<'p>; 2] {
+    ["one", "two"].map(|session| {
+        let directory = folder.join(session);
+        let path = directory.display().to_string();
+        git(project, &["worktree", "add", "-q", "-b", session, &path]);
+        Agent {
+            project,
+            directory,
+            session,
+        }
+    })
+}
+
+#[test]
+fn two_agents_with_nothing_but_mcp_carry_out_a_plan_in_worktrees() {
+    for era in ERAS {
+        let project = planned_repository();
+        let mut orchestrator = Connection::Streams(Client::start(&project, era, &[]));
+        orchestrator.start_executor();
+        git(&project, &["add", "-A"]);
+        git(&project, &["commit", "-q", "-m", "plan"]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut agents = add_worktrees(&project, folder.path()).map(|host| {
+            // A document that git brought is accepted by the person, not by an agent.
+            host.ok(&["doc", "validate", "--accept", "--doc", DOC]);
+            let tools = match host.session {
+                "one" => Connection::Streams(Client::start_in(&project, &host.directory, era)),
+                _ => Connection::Http(Server::start_in(&project, &host.directory, &[])),
+            };
+            McpAgent { host, tools }
+        });
+        for agent in &mut agents {
+            agent.tools.start_executor();
+        }
+        let mut taken: Vec<String> = std::thread::scope(|scope| {
+            let started = agents
+                .each_mut()
+                .map(|agent| scope.spawn(|| agent.carry_out()));
+            started
+                .map(|agent| agent.join().expect("the agent ends"))
+                .to_vec()
+        });
+        taken.sort();
+        assert_eq!(taken, ["M-001", "M-002"], "each has a milestone of its own");
+        for branch in ["one", "two"] {
+            git(&project, &["merge", "-q", "--no-edit", branch]);
+        }
+        orchestrator.step("done");
+        orchestrator.pass_review();
+        document_milestones(&project);
+        for milestone in &taken {
+            let run = json!({ "action": "run", "node": format!("{DOC}/{milestone}") });
+            orchestrator.call("plan_prove", run);
+        }
+        git(&project, &["commit", "-q", "-a", "-m", "documentation"]);
+        orchestrator.step("done");
+        orchestrator.pass_review();
+        let report = orchestrator.call("doc_reconcile", json!({ "document": DOC }));
+        assert_eq!(report["ok"], json!(true), "{report}");
+        orchestrator.step("done");
+        let next = orchestrator.call("work_next", json!({}));
+        assert_eq!(next["ready"], json!([]), "nothing is handed out again");
+        for milestone in taken {
+            let node = json!({ "node": format!("{DOC}/{milestone}") });
+            let evidence = orchestrator.call("plan_evidence", node);
+            assert_eq!(evidence["proved"], json!(true), "{evidence}");
+        }
+        project.ok(&["check"]);
+    }
+}
+
+#[test]
+fn two_agents_in_worktrees_carry_out_a_plan_and_nothing_is_left_to_do() {
+    let project = planned_repository();
     let cast = Cast::of(&project);
     cast.orchestrator.ok(&["flow", "start", "executor"]);
     cast.orchestrator.ok(&["flow", "done"]);
@@ -81,16 +252,7 @@ fn two_agents_in_worktrees_carry_out_a_plan_and_nothing_is_left_to_do() {
     git(&project, &["commit", "-q", "-m", "plan"]);
 
     let folder = tempfile::tempdir().expect("a folder");
-    let agents = ["one", "two"].map(|session| {
-        let directory = folder.path().join(session);
-        let path = directory.display().to_string();
-        git(&project, &["worktree", "add", "-q", "-b", session, &path]);
-        Agent {
-            project: &project,
-            directory,
-            session,
-        }
-    });
+    let agents = add_worktrees(&project, folder.path());
     for agent in &agents {
         agent.ok(&["doc", "validate", "--accept", "--doc", DOC]);
         agent.ok(&["flow", "start", "executor", "--for", DOC]);
@@ -126,6 +288,12 @@ fn two_agents_in_worktrees_carry_out_a_plan_and_nothing_is_left_to_do() {
     }
     cast.developer.ok(&["flow", "done"]);
     cast.review(&cast.developer, 0, &|_| {});
+    document_milestones(&project);
+    for milestone in ["M-001", "M-002"] {
+        cast.developer
+            .ok(&["evidence", "run", &format!("{DOC}/{milestone}")]);
+    }
+    git(&project, &["commit", "-q", "-a", "-m", "documentation"]);
     cast.writer.ok(&["flow", "done"]);
     cast.review(&cast.writer, 0, &|_| {});
     cast.reviewer.ok(&["flow", "done"]);

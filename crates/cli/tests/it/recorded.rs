@@ -100,7 +100,7 @@ fn thirty_ticks_live_and_recorded_are_the_same_story() {
             stats["spending"]["calls"].clone(),
             stats["spending"]["calls_without_price"].clone()
         ),
-        (json!(31), json!(31))
+        (json!(41), json!(41))
     );
     assert!(
         stats["spending"]["input_tokens"].as_u64().unwrap_or(0) > 10_000,

@@ -224,6 +224,41 @@ fn the_policy_of_the_server_decides_for_laptops() {
 }
 
 #[test]
+fn a_laptop_asks_about_everything_since_the_approved_text_and_records_a_no() {
+    let team = Team::start();
+    team.project.configure("policy.approval", "\"human\"");
+    team.project.ok(&["status"]);
+    let laptop = team.laptop();
+    let first = format!("{ACT_TEXT}\nNOBODY SURVIVES\n");
+    laptop.write(Project::ACT, &first);
+    laptop.ok(&["status"]);
+    laptop.write(Project::ACT, format!("{first}The gate is shut.\n"));
+    let newest = || {
+        let log = team.project.json(&["log", "--limit", "1"]);
+        (
+            text(&log[0], "verb").to_owned(),
+            text(&log[0], "by").to_owned(),
+        )
+    };
+    let expected = |verb: &str| (verb.to_owned(), "human:анна".to_owned());
+    let declined = laptop.run_as_person("mallory", "n\n", &["approve", "act-1"]);
+    assert_eq!(declined.code, 1, "{}", declined.stdout);
+    for shown in ["NOBODY SURVIVES", "The gate is shut."] {
+        assert!(
+            declined.stdout.contains(shown),
+            "{shown}: {}",
+            declined.stdout
+        );
+    }
+    // In the name of the token's owner, whatever name the laptop gives.
+    assert_eq!(newest(), expected("decline"));
+    assert_eq!(laptop.status("act-1"), "draft");
+    let approved = laptop.run_as_person("mallory", "y\n", &["approve", "act-1"]);
+    assert_eq!(approved.code, 0, "{}{}", approved.stdout, approved.stderr);
+    assert_eq!(newest(), expected("approve"));
+}
+
+#[test]
 fn what_is_approved_here_is_seen_there() {
     work_together(&Team::start());
 }

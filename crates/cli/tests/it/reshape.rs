@@ -4,7 +4,7 @@ use serde_json::Value;
 use testkit::Project;
 
 use crate::reconcile::git;
-use crate::{collect, empty, finished, statuses};
+use crate::{collect, empty, finished, planned, statuses};
 
 struct Language {
     act: &'static str,
@@ -252,4 +252,84 @@ fn a_misplaced_plan_is_named_with_the_command_that_puts_it_there() {
     project.ok(&["move", "acts/act-03/strategic-plan.md"]);
     assert!(statuses(&project).contains(&"act-3 draft".to_owned()));
     project.ok(&["check"]);
+}
+
+#[test]
+fn two_words_name_a_plan_everywhere_and_a_missing_option_is_named() {
+    let project = planned();
+    let refused = project.run(&["move", "scene", "0101", "chapter", "2"]);
+    assert!(
+        refused
+            .stderr
+            .contains("next: tl move scene 0101 --under chapter 2   # to its end"),
+        "{refused:?}"
+    );
+    project.ok(&["add", "--under", "act", "1", "chapter", "--title", "Метель"]);
+    for arguments in [
+        &[
+            "move",
+            "scene",
+            "0101",
+            "--under",
+            "chapter",
+            "2",
+            "--dry-run",
+        ][..],
+        &[
+            "move",
+            "--under",
+            "chapter-02",
+            "scene",
+            "0101",
+            "--dry-run",
+        ],
+        &[
+            "move",
+            "--before",
+            "chapter",
+            "1",
+            "chapter",
+            "2",
+            "--dry-run",
+        ],
+        &["insert", "chapter", "2", "--under", "act", "1", "--dry-run"],
+        &["merge", "chapter", "2", "chapter", "1", "--dry-run"],
+        &["rename", "chapter", "2", "эпилог", "--dry-run"],
+    ] {
+        let output = project.ok(arguments);
+        assert!(
+            output.stdout.contains("would "),
+            "{arguments:?}: {output:?}"
+        );
+    }
+    let named = [
+        "add",
+        "chapter",
+        "--under",
+        "act-1",
+        "--name",
+        "пролог",
+        "--title",
+        "Пролог",
+    ];
+    project.ok(&named);
+    let text = project.read("acts/act-1/chapters/пролог/plan.md");
+    assert!(text.starts_with("# Пролог\n"), "{text}");
+}
+
+/// Defect: gaps at the top could not be closed, and a renumbering without any gap was an operation, which a plain undo then
+/// took back.
+#[test]
+fn gaps_at_the_top_are_closed_once() {
+    let project = crate::story();
+    for act in ["acts/act-1", "acts/act-3"] {
+        project.write(&format!("{act}/strategic-plan.md"), "# Act\n");
+    }
+    let closed = project.json(&["renumber", "--children"]);
+    assert_eq!(closed["renamed"][0]["path"], "act-2", "{closed}");
+    assert!(project.root().join("acts/act-2/strategic-plan.md").exists());
+    let last = project.json(&["log"])[0]["operation"].clone();
+    let again = project.ok(&["renumber", "--children"]);
+    assert!(again.stderr.contains("nothing to change"), "{again:?}");
+    assert_eq!(project.json(&["log"])[0]["operation"], last);
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,8 @@ use crate::{empty, planned, run_with, text, texts};
 
 /// A server that was started.
 pub(crate) struct Server {
-    child: Child,
+    /// The process; several servers may be in one, and the first of them ends it.
+    child: Option<Child>,
     pub(crate) port: u16,
     pub(crate) token: String,
 }
@@ -58,30 +60,57 @@ impl Reply {
 
 impl Server {
     pub(crate) fn start(project: &Project, arguments: &[&str]) -> Self {
+        Self::start_in(project, &project.root(), arguments)
+    }
+
+    /// Starts a server in another working copy.
+    pub(crate) fn start_in(project: &Project, directory: &Path, arguments: &[&str]) -> Self {
+        let mut servers = Self::start_all(project, directory, arguments, 1);
+        servers.pop().expect("a server")
+    }
+
+    /// Starts a process that serves this number of projects.
+    pub(crate) fn start_several(project: &Project, arguments: &[&str], number: usize) -> Vec<Self> {
+        Self::start_all(project, &project.root(), arguments, number)
+    }
+
+    fn start_all(
+        project: &Project,
+        directory: &Path,
+        arguments: &[&str],
+        number: usize,
+    ) -> Vec<Self> {
         let mut all = vec!["--json", "serve", "--port", "0"];
         all.extend(arguments);
         let mut child = project
             .command(&all)
+            .current_dir(directory)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("a start");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("an output"))
-            .read_line(&mut line)
-            .expect("a line");
+        let output = BufReader::new(child.stdout.take().expect("an output"));
+        let mut servers: Vec<Self> = output
+            .lines()
+            .take(number)
+            .map(|line| Self::from_announcement(&line.expect("a line")))
+            .collect();
+        servers.first_mut().expect("a server").child = Some(child);
+        servers
+    }
+
+    fn from_announcement(line: &str) -> Self {
         let ready: Value =
-            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let url = text(&ready, "url");
         let port = url
             .strip_prefix("http://127.0.0.1:")
             .and_then(|rest| rest.strip_suffix("/mcp"))
             .expect("our address");
-        let token = ready["token"].as_str().unwrap_or_default().to_owned();
         Self {
-            child,
+            child: None,
             port: port.parse().expect("a port"),
-            token,
+            token: ready["token"].as_str().unwrap_or_default().to_owned(),
         }
     }
 
@@ -224,12 +253,13 @@ impl Server {
         reason = "tests send signals as a shell does"
     )]
     pub(crate) fn stop(mut self) -> Option<i32> {
+        let child = self.child.as_mut().expect("the process of the server");
         let sent = std::process::Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
+            .args(["-TERM", &child.id().to_string()])
             .status();
         assert!(sent.expect("kill").success());
         let begun = Instant::now();
-        let ended = self.child.wait().expect("an end");
+        let ended = child.wait().expect("an end");
         assert!(
             begun.elapsed() < Duration::from_secs(4),
             "the end took {:?}",
@@ -241,8 +271,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

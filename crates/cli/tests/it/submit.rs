@@ -194,7 +194,7 @@ fn the_dashboard_names_the_plans_in_which_its_copy_differs() {
         list_differences(&now)
     };
     assert_eq!(differing(), Vec::<String>::new());
-    assert!(!get("/").contains("copy differs"));
+    assert!(!get("/now").contains("copy differs"));
     anna.write(
         "acts/act-2/strategic-plan.md",
         "# Act 2\n\n## Goal\nThe end.\n",
@@ -205,7 +205,7 @@ fn the_dashboard_names_the_plans_in_which_its_copy_differs() {
     let text = team.project.read(Project::ACT);
     team.project.write(Project::ACT, ACT_EDITED);
     assert_eq!(differing(), ["changed act-1", "missing act-2"]);
-    let page = get("/");
+    let page = get("/now");
     for words in [
         "Your copy differs in 2 plans",
         "tl submit; 1 only behind: git pull",

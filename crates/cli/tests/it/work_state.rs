@@ -199,6 +199,24 @@ fn four_hundred_and_one_lines_block_and_a_commit_clears() {
 }
 
 #[test]
+fn an_agent_that_writes_with_commands_alone_is_told_of_the_limit() {
+    let project = tickets();
+    let session = at_work(&project);
+    let told = |command: &str| session.shell(command).context().unwrap_or_default();
+    assert_eq!(told("seq 400 > src/a.rs"), "");
+    // One that names its file and one that does not.
+    let said = told("seq 100 > src/b.rs");
+    assert!(said.contains("500 uncommitted changed lines"), "{said}");
+    // One that plainly writes a file is stopped like an edit; of any other the agent was told.
+    let copy = json!({ "command": "cp src/b.rs src/c.rs" });
+    blocked("loc", &session.before("Bash", &copy));
+    assert_eq!(told("awk 'BEGIN { print 1 > \"src/c.rs\" }'"), "", "once");
+    assert_eq!(told("git add -A && git commit -q -m 'docs: numbers'"), "");
+    let said = told("for n in 1 2 3 4 5; do cp src/b.rs src/copy-$n.rs; done");
+    assert!(said.contains("500 uncommitted changed lines"), "{said}");
+}
+
+#[test]
 fn what_tools_make_and_removed_lines_count_as_they_should() {
     let project = tickets();
     let session = at_work(&project);
@@ -286,7 +304,9 @@ fn a_phase_that_begins_blocks_with_its_guide_until_the_commit() {
         .replace("phase: implement", "phase: done");
     let (before, after) = session.write(file, &moved);
     passes(&before);
+    // With the ticket's own id in its commands.
     let guide = project.read(".throughline/phases/DONE.md");
+    let guide = guide.replace(" ID", " 017a");
     let told = after.expect("the ticket itself is never blocked").context();
     let told = told.unwrap_or_default();
     assert!(told.contains(guide.trim_end()), "{told}");
@@ -296,7 +316,8 @@ fn a_phase_that_begins_blocks_with_its_guide_until_the_commit() {
         "{reason}"
     );
     assert!(
-        reason.contains("next: commit to proceed") && reason.contains("DONE, which you have"),
+        reason.contains("next: git add -A && git commit -m")
+            && reason.contains("DONE, which you have"),
         "{reason}"
     );
     assert!(

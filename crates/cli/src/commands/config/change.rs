@@ -30,6 +30,7 @@ pub(super) fn set_value(app: &App, name: &str, text: &str) -> Result<ExitCode, F
         return Err(Failure::invalid(format!("not changed: {problem}"))
             .with_step(format!("tl config list {name}")));
     }
+    // The time of an unchanged file stays, so that running servers do not load it again.
     if after != before {
         write_config_text(&root, &after)?;
     }

@@ -20,6 +20,7 @@ use crate::wiring::App;
 /// Prints the problems of the settings.
 pub(super) fn print_check(app: &App, root: &Path) -> Result<ExitCode, Failure> {
     let mut problems = find_problems(root, &read_config_text(root)?);
+    // Variables are applied to settings, so those have to be valid first.
     if problems.is_empty() {
         problems = find_environment_problems(root)?;
     }
@@ -56,6 +57,7 @@ pub(super) fn find_problems(root: &Path, text: &str) -> Vec<SettingsProblem> {
     };
     let mut problems = Vec::new();
     check_table(text, "", document.as_table(), &mut problems);
+    // The parser of the whole file would only repeat the first of them.
     if !problems.is_empty() {
         return problems;
     }

@@ -86,11 +86,13 @@ pub(super) fn run_steps(demo: &Demo) -> Result<(), Failure> {
 /// A repository with a function and its test. Git needs a name for the commits.
 fn start_repository(demo: &Demo) -> Result<(), Failure> {
     demo.print_heading("A small repository: one function and its test");
+    // Without the user's template, whose hooks and files would change the walk.
     demo.run_git_silently(&["init", "-q", "-b", "main", "--template="])?;
     demo.run_git_silently(&["config", "user.name", "demo"])?;
     demo.run_git_silently(&["config", "user.email", "demo@example.com"])?;
     demo.write_as_agent(PRICE_FILE, PRICE_TEXT)?;
     demo.write_as_agent(TEST_FILE, TEST_TEXT)?;
+    // After the files: `tl init` chooses tickets because of the code it finds.
     demo.run_command(&["init"], ExitCode::Done)?;
     commit(demo, "chore: start")
 }

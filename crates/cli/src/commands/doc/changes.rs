@@ -399,6 +399,7 @@ fn parse_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
                 "`{field}` is not an assignment: expected FIELD=VALUE"
             ))
         })?;
+        // Text is the usual case and needs no quotes; `:=` is for lists, numbers and flags.
         match name.strip_suffix(':') {
             None => found.insert(name.to_owned(), Value::from(value)),
             Some(name) => {

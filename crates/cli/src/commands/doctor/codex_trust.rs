@@ -108,6 +108,7 @@ impl CodexClient {
                 .lines
                 .recv_timeout(left)
                 .map_err(|_| format!("no answer to {method}"))?;
+            // Whatever else Codex prints is no answer to us.
             let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
                 continue;
             };

@@ -20,6 +20,7 @@ pub(super) fn report_duplicates(health: &mut HostHealth, disk: &DiskFiles) {
         text.as_deref()
             .is_some_and(|text| find_installed(spec.host, text).is_some())
     };
+    // A hook that runs twice counts and answers twice.
     for (file, _) in others.iter().filter(|(_, text)| has_hooks(text)) {
         health.add_problem(
             format!("installed twice: the hooks are in {file} as well"),
@@ -79,6 +80,8 @@ fn read_other_settings(spec: &HostSpec, disk: &DiskFiles) -> Vec<(String, Option
                 file,
             } => {
                 let file = user_settings_folder(variable, folder)?.join(file);
+                // A file that cannot be read is not the project's: it is no reason to
+                // fail the check.
                 let text = std::fs::read_to_string(&file).ok();
                 Some((file.display().to_string(), text))
             }

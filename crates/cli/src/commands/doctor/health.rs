@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use application::Failure;
 use domain::host_event::Host;
+use domain::profile::Profile;
 use domain::text::count_with_noun;
 use hosts::host_spec;
 use hosts::install::{
@@ -106,7 +107,7 @@ fn install_command(host: Host) -> String {
 }
 
 /// Checks a host; `None` if it is not installed in this project.
-pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
+pub(super) fn check_host(disk: &DiskFiles, host: Host, profiles: &[Profile]) -> Option<HostHealth> {
     let file = host_spec(host).hooks_path;
     let mut health = HostHealth {
         host,
@@ -138,6 +139,7 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
                 status_line: false,
             },
         );
+        // The hooks are always the first file of a host.
         let problem = own.first().and_then(|piece| piece.uninstall(&text).err())?;
         if !text.contains(&format!("hook {}", host.as_str())) {
             return None;
@@ -155,7 +157,8 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     health.program = Some(ours.setup.program.clone());
     health.setup = Some(ours.setup.clone());
     health.hooks = ours.entries.len();
-    let all = host_files(host, &ours.setup);
+    let mut all = host_files(host, &ours.setup);
+    all.retain(|piece| piece.is_wanted(profiles));
     let current = check_entries(&mut health, &all, &text, &ours.setup, &again);
     check_commands(&mut health, disk, &all, &ours.setup, &again);
     // Duplicates are a problem even if each works: two hooks per call double the latency, and the
@@ -257,6 +260,7 @@ fn check_commands(
             &[again],
         );
     }
+    // Without the first file, whose entries were checked above.
     let old = all
         .iter()
         .skip(1)

@@ -52,6 +52,7 @@ fn latency_of_host(host: Host, lines: &[HookLedgerLine]) -> Option<HookLatency> 
     Some(HookLatency {
         host,
         events: lines.len(),
+        // Without events there is no percentile, and the host is left out.
         p50_micros: nearest_rank_percentile(&micros, 50)?,
         p99_micros: nearest_rank_percentile(&micros, 99)?,
         blocks: number(HookOutcome::Block),

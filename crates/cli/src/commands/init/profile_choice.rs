@@ -21,8 +21,13 @@ pub(super) struct ProfileChoice {
 }
 
 impl ProfileChoice {
-    /// Chooses for a directory. `named` wins over anything that is found.
-    pub(super) fn for_directory(named: &[String], listing: &DirectoryListing) -> Self {
+    /// Chooses for a directory. `named` wins over anything that is found; where its own names say
+    /// nothing, those at the root of its repository do.
+    pub(super) fn for_directory(
+        named: &[String],
+        listing: &DirectoryListing,
+        repository: Option<&Path>,
+    ) -> Self {
         if !named.is_empty() {
             return Self {
                 names: named.to_vec(),
@@ -30,13 +35,27 @@ impl ProfileChoice {
                 is_guess: false,
             };
         }
-        let kind = detect_project_kind(listing);
+        let mut kind = detect_project_kind(listing);
+        // A project in an empty folder of a repository with code is for that code.
+        if let (None, Some(root)) = (&kind.because, repository) {
+            kind = detect_project_kind(&list_directory(root));
+            let found = kind.because.iter_mut();
+            found.for_each(|name| *name = format!("{name} in {}", root.display()));
+        }
         Self {
             names: kind.profiles.into_iter().map(str::to_owned).collect(),
             is_guess: kind.because.is_none(),
             because: kind.because,
         }
     }
+}
+
+/// Returns the root of the repository that a directory lies in, unless it is that root itself.
+pub(super) fn find_repository_above(directory: &Path) -> Option<&Path> {
+    let root = directory
+        .ancestors()
+        .find(|above| above.join(".git").exists())?;
+    (root != directory).then_some(root)
 }
 
 /// Lists a directory; one that cannot be read, or does not exist yet, is empty.
@@ -48,9 +67,11 @@ pub(super) fn list_directory(root: &Path) -> DirectoryListing {
         .flatten()
         .take(MAX_ENTRIES)
     {
+        // Names that decide are ASCII; another one says nothing about the kind of project.
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
+        // Links are neither: what they lead to may lie outside of the directory.
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => listing.folders.push(name),
             Ok(kind) if kind.is_file() => listing.files.push(name),

@@ -109,6 +109,7 @@ fn print_hosts(app: &App, outcome: &InitOutcome) {
 }
 
 fn print_next_command(app: &App, profiles: &[Profile], outcome: &InitOutcome) {
+    // By what a profile has, not by its name: the user's own may have phases as well.
     let has_phases = |profile: &Profile| !profile.work_phases.is_empty();
     let (next, what) = match profiles.iter().any(has_phases) {
         true => ("tl ticket new \"…\"", "the first ticket"),
@@ -117,8 +118,8 @@ fn print_next_command(app: &App, profiles: &[Profile], outcome: &InitOutcome) {
     if outcome.choice.as_ref().is_some_and(|it| it.is_guess) {
         app.ui.print_line(styled(
             DIM,
-            "  nothing here says what it is for: this suits a book; for code add tickets with \
-             `tl init --profile tickets`",
+            "  nothing here says what it is for: this suits a book (tl plan act 1); for code: \
+             tl init --profile tickets, then tl ticket new \"…\"",
         ));
     }
     app.ui.print_blank_line();
