@@ -11,8 +11,10 @@ use testkit::{Cluster, Database, Project};
 use crate::serve::Server;
 use crate::{ACT_TEXT, run_with};
 
-/// Agents think between two steps. A laptop loses every race against writers without a pause.
-const THINKS: Duration = Duration::from_millis(50);
+/// Pause of an agent between two steps.
+// A laptop commits when nobody else did between its pull and its push. An unoptimised program takes
+// 50 to 180 ms for that on two cores, so at 25 commits a second it lost every race for a minute.
+const THINKS: Duration = Duration::from_millis(400);
 
 /// What eight agents did, as far as they were told.
 #[derive(Default)]
@@ -84,6 +86,7 @@ fn said(port: u16, token: &str, text: &str) -> bool {
 fn speak_from(heard: &Heard, laptop: &Project, agent: usize) {
     let mut attempt = 0;
     while !heard.ended.load(SeqCst) {
+        std::thread::sleep(THINKS);
         attempt += 1;
         let text = format!("a{agent}n{attempt}.");
         let output = laptop.run(&["comment", "act-1", "-m", &text]);
@@ -199,19 +202,19 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
         for (agent, project) in [(4, &here), (5, &there), (6, &here), (7, &there)] {
             scope.spawn(move || claim(heard, project, agent));
         }
-        heard.wait_for(40);
-        // A laptop competes with writers that never rest: on a busy machine its first commit may
-        // take a while, and one of the two loses its server below.
+        heard.wait_for(25);
+        // On a busy machine a laptop's first commit may take a while, and one of the two loses its
+        // server below.
         let deadline = Instant::now() + Duration::from_secs(60);
         while !(0..4).all(spoken) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(50));
         }
         cluster.crash();
         cluster.again();
-        heard.wait_for(40);
+        heard.wait_for(25);
         // A server ends at once, in the middle of what it does.
         drop(first);
-        heard.wait_for(40);
+        heard.wait_for(25);
         heard.ended.store(true, SeqCst);
     });
 
