@@ -110,7 +110,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             &["story-compile"],
             &LOOP,
             "tl story write scene-0101",
-            "tl story compile --out book.md",
+            "tl story compile --output book.md",
         ),
         s(
             "novel-epub",
