@@ -30,6 +30,7 @@ fn main() {
     }
     name_version(asked("PROFILE") == "release");
     println!("cargo::rerun-if-changed=hook-path.txt");
+    println!("cargo::rerun-if-changed=hook-path-dist.txt");
     // Linkers that know no scripts are named in the flags of a build: it stays as it was then.
     let understood = !["mold", "wild"]
         .iter()
@@ -42,7 +43,12 @@ fn main() {
         println!("cargo::rustc-link-arg-bin=tl=-Wl,--strip-all");
     }
     if optimised && understood && asked("THROUGHLINE_LINK") != "dynamic" {
-        order_hook_path(Path::new(&out));
+        // Inlining decides which copies of a generic function exist, so each level has its own list.
+        let list = match asked("OPT_LEVEL").as_str() {
+            "3" => "hook-path-dist.txt",
+            _ => "hook-path.txt",
+        };
+        order_hook_path(list, Path::new(&out));
     }
 }
 
@@ -72,8 +78,8 @@ fn name_version(optimised: bool) {
 /// costs a page fault: scattered over all of it, they were a third of what a hook costs (docs/benchmarks.md).
 ///
 /// The names come from `cargo xtask order`. One that is not there any more changes nothing.
-fn order_hook_path(directory: &Path) {
-    let list = fs::read_to_string("hook-path.txt").expect("a file of this repository");
+fn order_hook_path(list: &str, directory: &Path) {
+    let list = fs::read_to_string(list).expect("a file of this repository");
     let mut parts = String::new();
     let mut others = String::new();
     for part in list.split("\n\n") {

@@ -46,6 +46,8 @@ impl Length {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Case {
     Empty,
+    /// `/bin/true`, an ordinary program of the system.
+    True,
     TwoSyncs,
     Start,
     ShowSmall,
@@ -56,8 +58,9 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Empty,
+        Self::True,
         Self::TwoSyncs,
         Self::Start,
         Self::ShowSmall,
@@ -69,7 +72,7 @@ impl Case {
 
     /// How many of them are short; the others have rounds of their own, because a process of a hundred
     /// milliseconds leaves nothing in the processor's caches for the one that comes after it.
-    const SHORT: usize = 7;
+    const SHORT: usize = 8;
 
     /// Those that run `tl`, without the yardsticks.
     const OF_THE_PROGRAM: [Self; 6] = [
@@ -171,6 +174,7 @@ impl Runner {
         };
         match case {
             Case::Empty => command(self.release.join("empty")),
+            Case::True => command("/bin/true"),
             Case::TwoSyncs => two_syncs(&self.release, &self.scratch),
             Case::Start => self.small.command(&["--version"]),
             Case::ShowSmall => self.small.command(&["show", SHOWN]),

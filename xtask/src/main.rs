@@ -27,7 +27,7 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask build-budget dev|release [--record]   CPU seconds of a cold build per crate, against the recorded total
        cargo xtask record               play a session with the program and draw it for README
        cargo xtask dist [--check] [--profile NAME | --program PATH]   make every package, and install and run each
-       cargo xtask bench [--quick]      measure the whole program against an empty process
+       cargo xtask bench [--quick] [--built]   measure the whole program against an empty process; --built does not build it first
        cargo xtask bench hooks [--quick]   the same for hooks
        cargo xtask bench crowd [--quick]   hooks of eight sessions at once
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
@@ -51,8 +51,13 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::check(),
         ["tidy"] => tidy::tidy(),
         ["tidy", "--record-names"] => tidy::record_function_names(),
-        ["bench"] => bench::bench(bench::Length::Full),
-        ["bench", "--quick"] => bench::bench(bench::Length::Quick),
+        ["bench", options @ ..] => match run_bench(options) {
+            Some(outcome) => outcome,
+            None => {
+                say_error(USAGE);
+                return ExitCode::from(2);
+            }
+        },
         ["record"] => recording::record(),
         ["order"] => order::order("dist"),
         // Of the program that `cargo install` builds; minutes instead of a quarter of an hour.
@@ -67,40 +72,6 @@ fn main() -> ExitCode {
             }
         },
         ["faults", options @ ..] => faults::faults(options),
-        ["bench", "hooks"] => bench::hooks::bench(bench::Length::Full),
-        ["bench", "hooks", "--quick"] => bench::hooks::bench(bench::Length::Quick),
-        ["bench", "team"] => bench::team::bench(bench::Length::Full),
-        ["bench", "team", "--quick"] => bench::team::bench(bench::Length::Quick),
-        ["bench", "web"] => bench::web::bench(bench::Length::Full),
-        ["bench", "web", "--quick"] => bench::web::bench(bench::Length::Quick),
-        ["bench", "compare", old, rest @ ..] => {
-            let (new, length) = parse_compared(rest);
-            bench::compare::bench(old, new, length)
-        }
-        ["bench", "scale", old, rest @ ..] => {
-            let (new, length) = parse_compared(rest);
-            bench::scale::bench(old, new, length)
-        }
-        ["bench", "git", options @ ..] => match bench::git::parse_options(options) {
-            Some((length, build)) => bench::git::bench(length, build),
-            None => {
-                say_error(USAGE);
-                return ExitCode::from(2);
-            }
-        },
-        ["bench", "search", options @ ..] => match bench::git::parse_options(options) {
-            Some((length, build)) => bench::search::bench(length, build),
-            None => {
-                say_error(USAGE);
-                return ExitCode::from(2);
-            }
-        },
-        ["bench", "crowd"] => bench::crowd::bench(bench::Length::Full),
-        ["bench", "crowd", "--quick"] => bench::crowd::bench(bench::Length::Quick),
-        ["bench", "tickets"] => bench::tickets::bench(bench::Length::Full),
-        ["bench", "tickets", "--quick"] => bench::tickets::bench(bench::Length::Quick),
-        ["bench", "work"] => bench::work::bench(bench::Length::Full),
-        ["bench", "work", "--quick"] => bench::work::bench(bench::Length::Quick),
         _ => {
             say_error(USAGE);
             return ExitCode::from(2);
@@ -115,14 +86,44 @@ fn main() -> ExitCode {
     }
 }
 
-/// Parses the options after the old build: another program for the new one, and `--quick`.
-fn parse_compared<'w>(rest: &[&'w str]) -> (Option<&'w str>, bench::Length) {
-    match rest {
-        [] => (None, bench::Length::Full),
-        ["--quick"] => (None, bench::Length::Quick),
-        [new, "--quick"] => (Some(*new), bench::Length::Quick),
-        [new, ..] => (Some(*new), bench::Length::Full),
+/// Runs a benchmark; `None` if there is none of this name.
+fn run_bench(options: &[&str]) -> Option<Outcome> {
+    use bench::Length;
+    use bench::git::Build;
+
+    let mut words = options.to_vec();
+    let mut take_option = |option: &str| {
+        let before = words.len();
+        words.retain(|word| *word != option);
+        words.len() < before
+    };
+    let length = match take_option("--quick") {
+        true => Length::Quick,
+        false => Length::Full,
+    };
+    let build = match take_option("--release") {
+        true => Build::Release,
+        false => Build::Dist,
+    };
+    if take_option("--built") {
+        generate::use_what_is_built();
     }
+    Some(match words.as_slice() {
+        [] => bench::bench(length),
+        ["hooks"] => bench::hooks::bench(length),
+        ["crowd"] => bench::crowd::bench(length),
+        ["work"] => bench::work::bench(length),
+        ["tickets"] => bench::tickets::bench(length),
+        ["git"] => bench::git::bench(length, build),
+        ["search"] => bench::search::bench(length, build),
+        ["web"] => bench::web::bench(length),
+        ["team"] => bench::team::bench(length),
+        ["compare", old] => bench::compare::bench(old, None, length),
+        ["compare", old, new] => bench::compare::bench(old, Some(new), length),
+        ["scale", old] => bench::scale::bench(old, None, length),
+        ["scale", old, new] => bench::scale::bench(old, Some(new), length),
+        _ => return None,
+    })
 }
 
 /// Prints a line.

@@ -1,8 +1,8 @@
 //! The functions a hook runs, for the linker to lay side by side (`crates/cli/build.rs`).
 //!
 //! The program is run under valgrind's callgrind for one event of each kind, and the names it met are written to
-//! `crates/cli/hook-path.txt`. Names have a star for the hash, which changes with the compiler; generic
-//! functions of which little is run have the hashes too ([`render_list`]).
+//! the list of the profile ([`list_of_profile`]). Names have a star for the hash, which changes with the compiler;
+//! generic functions of which little is run have the hashes too ([`render_list`]).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +13,15 @@ use crate::bench::story::write_file;
 use crate::bench::{hooks, work};
 use crate::workspace::{cargo, command, root, run, target_directory};
 use crate::{Outcome, say, say_error};
+
+/// Returns the list that `crates/cli/build.rs` reads for a profile. Inlining decides which copies of a generic
+/// function exist, so the levels of optimisation have a list each.
+fn list_of_profile(profile: &str) -> &'static str {
+    match profile {
+        "dist" => "crates/cli/hook-path-dist.txt",
+        _ => "crates/cli/hook-path.txt",
+    }
+}
 
 /// Builds a profile with names, runs every event, writes the list.
 pub(crate) fn order(profile: &str) -> Outcome {
@@ -52,9 +61,10 @@ pub(crate) fn order(profile: &str) -> Outcome {
         return Err("valgrind wrote nothing: is it installed?".to_owned());
     }
     let text = render_list(&runs, &symbol_sizes(&release.join("tl"))?, events);
-    write_file(&root().join("crates/cli/hook-path.txt"), &text)?;
+    let list = list_of_profile(profile);
+    write_file(&root().join(list), &text)?;
     say(&format!(
-        "{} names in crates/cli/hook-path.txt; build again to use them",
+        "{} names in {list}; build again to use them",
         text.lines().filter(|line| !line.is_empty()).count()
     ));
     Ok(())

@@ -125,19 +125,6 @@ impl Size {
     }
 }
 
-/// Parses `--quick` and `--release`; `None` for anything else.
-pub(crate) fn parse_options(options: &[&str]) -> Option<(Length, Build)> {
-    let (mut length, mut build) = (Length::Full, Build::Dist);
-    for option in options {
-        match *option {
-            "--quick" => length = Length::Quick,
-            "--release" => build = Build::Release,
-            _ => return None,
-        }
-    }
-    Some((length, build))
-}
-
 /// Builds, makes the repositories, measures, prints Markdown tables.
 pub(crate) fn bench(length: Length, build: Build) -> Outcome {
     let target = target_directory()?;

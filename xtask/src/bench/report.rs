@@ -44,6 +44,8 @@ pub(crate) fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
     }
 
     text.push_str("\n| asked | limit | measured | |\n| --- | ---: | ---: | --- |\n");
+    let version_of_true = ratio(cpu(Case::Start, 50), cpu(Case::True, 50));
+    let show_of_true = ratio(cpu(Case::ShowLarge, 50), cpu(Case::True, 50));
     let show = ratio(cpu(Case::ShowLarge, 50), cpu(Case::Empty, 50));
     let change = ratio(cpu(Case::ChangeLarge, 50), cpu(Case::Empty, 50));
     let flat_show = ratio(cpu(Case::ShowLarge, 50), cpu(Case::ShowSmall, 50));
@@ -58,6 +60,18 @@ pub(crate) fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
     let tree = cpu(Case::TreeLarge, 50).as_secs_f64() * 1e3;
     let memory = megabytes(peak(Case::ShowLarge));
     for (asked, limit, measured, unit) in [
+        (
+            "`tl --version`, CPU against `/bin/true`",
+            2.0,
+            version_of_true,
+            " ×",
+        ),
+        (
+            "`tl show` on 10,000 nodes, CPU against `/bin/true`",
+            3.0,
+            show_of_true,
+            " ×",
+        ),
         (
             "`tl show` on 10,000 nodes, CPU against an empty process",
             3.0,
@@ -108,6 +122,7 @@ pub(crate) fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
 pub(super) fn name(case: Case) -> &'static str {
     match case {
         Case::Empty => "an empty process",
+        Case::True => "`/bin/true`",
         Case::TwoSyncs => "two durable writes and nothing else",
         Case::Start => "`tl --version`: the program's start",
         Case::ShowSmall => "`tl show`, 100 nodes",

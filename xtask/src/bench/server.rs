@@ -42,6 +42,21 @@ impl Server {
         })
     }
 
+    /// The processor time it has used, by itself and for the system.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id()))
+            .unwrap_or_default();
+        // After the name, which may have spaces: the 12th and 13th field, in hundredths of a second.
+        let fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let ticks: u64 = fields
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .filter_map(|field| field.parse::<u64>().ok())
+            .sum();
+        Duration::from_millis(ticks * 10)
+    }
+
     /// The most memory it has used, in MB.
     pub(crate) fn peak_memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))

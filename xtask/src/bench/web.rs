@@ -45,8 +45,8 @@ pub(crate) fn bench(length: Length) -> Outcome {
     let seconds = if length == Length::Quick { 10 } else { 60 };
     say(&format!(
         "{REQUESTS_PER_SECOND} requests a second for {seconds} s, 10,000 nodes, {WRITERS} writers; milliseconds.\n\n\
-         | writers rest | writes | requests | lost | p50 | p90 | p99 | worst | server MB |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+         | writers rest | writes | requests | lost | p50 | p90 | p99 | worst | CPU per request | server MB |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     ));
     for pause in PAUSES {
         let server = Server::start(story.command(&["--json", "serve", "--port", "0"]))?;
@@ -54,7 +54,66 @@ pub(crate) fn bench(length: Length) -> Outcome {
         say(&run.line(pause, &server));
         say_error(&run.by_kind());
     }
+    measure_pages(&story)
+}
+
+/// Pages that a person waits for, with the time in which each has to be complete, in milliseconds.
+const PAGES: [(&str, &str, u32); 8] = [
+    ("inbox", "/", 150),
+    ("tree", "/tree", 300),
+    (
+        "filter of the tree",
+        "/tree/rows?text=scene-0505&limit=80",
+        100,
+    ),
+    ("a plan", "/nodes/act-5/chapter-05/scene-0505", 300),
+    ("board", "/board", 300),
+    ("timeline", "/timeline", 300),
+    ("progress", "/progress", 300),
+    ("search", "/search?q=storm", 300),
+];
+
+/// Number of times that each page is opened.
+const PAGE_VISITS: usize = 50;
+
+/// Measures the pages of an idle project, one after the other, as a person opens them.
+fn measure_pages(story: &Story) -> Outcome {
+    let server = Server::start(story.command(&["--json", "serve", "--port", "0"]))?;
+    let mut client = Client::to(&server)?;
+    say(&format!(
+        "\nPages, {PAGE_VISITS} visits each; milliseconds until the last byte.\n\n\
+         | page | p50 | p90 | p99 | worst | CPU per visit | limit |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    ));
+    for (name, path, limit) in PAGES {
+        // The first visit fills caches and the search index; it is shown apart.
+        let begun = Instant::now();
+        visit_page(&mut client, path)?;
+        let first = begun.elapsed();
+        let cpu = server.cpu_time();
+        let mut latencies = Vec::new();
+        for _ in 0..PAGE_VISITS {
+            let begun = Instant::now();
+            visit_page(&mut client, path)?;
+            latencies.push(begun.elapsed());
+        }
+        let used = server.cpu_time().saturating_sub(cpu) / u32::try_from(PAGE_VISITS).unwrap_or(1);
+        let [p50, p90, p99, worst] = percentiles(latencies);
+        say(&format!(
+            "| {name} | {p50} | {p90} | {p99} | {worst} | {:.1} | {limit} |",
+            used.as_secs_f64() * 1_000.0
+        ));
+        say_error(&format!("  {name}: {first:?} at the first visit"));
+    }
     Ok(())
+}
+
+fn visit_page(client: &mut Client<'_>, path: &str) -> Outcome {
+    match client.get(path) {
+        Ok((200, _)) => Ok(()),
+        Ok((status, _)) => Err(format!("{path}: status {status}")),
+        Err(error) => Err(format!("{path}: {error}")),
+    }
 }
 
 /// What is asked for, in the proportions of pages that are open and followed.
@@ -110,6 +169,8 @@ struct Run {
     lost: usize,
     writes: usize,
     lost_writes: usize,
+    /// Processor time of the server.
+    cpu: Duration,
 }
 
 impl Run {
@@ -126,6 +187,7 @@ impl Run {
         // The first request looks at ten thousand files; it is not part of the stream.
         let before = head_of(server)?;
         let total = (REQUESTS_PER_SECOND * seconds) as usize;
+        let cpu = server.cpu_time();
         let (next, writes, is_over) = (
             AtomicUsize::new(0),
             AtomicUsize::new(0),
@@ -205,6 +267,7 @@ impl Run {
             lost,
             writes,
             lost_writes: failed_writes + writes.saturating_sub(recorded),
+            cpu: server.cpu_time().saturating_sub(cpu),
         })
     }
 
@@ -217,10 +280,11 @@ impl Run {
             Some(pause) => format!("{} ms", pause.as_millis()),
         };
         format!(
-            "| {rest} | {} | {} | {} | {p50} | {p90} | {p99} | {worst} | {:.0} |",
+            "| {rest} | {} | {} | {} | {p50} | {p90} | {p99} | {worst} | {:.2} | {:.0} |",
             self.writes,
             self.latencies.len(),
             self.lost + self.lost_writes,
+            self.cpu.as_secs_f64() * 1_000.0 / self.latencies.len().max(1) as f64,
             server.peak_memory()
         )
     }

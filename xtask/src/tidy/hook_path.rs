@@ -1,4 +1,4 @@
-//! Freshness of `crates/cli/hook-path.txt`, the link order of the functions that hooks run.
+//! Freshness of the lists in `crates/cli` with the link order of the functions that hooks run.
 //!
 //! A name that no longer exists is ignored by the linker, so the file decays silently with every
 //! rename and hooks get slower by page faults. Only our own functions are checked, by the last
@@ -14,24 +14,35 @@ const MAX_MISSING_PERCENT: usize = 10;
 /// Crates of ours that run in hooks, as symbols spell them.
 const OWN_CRATES: [&str; 5] = ["application", "domain", "hosts", "store", "tl"];
 
-/// Reports a list that names too many functions that are gone.
+/// The lists, each with the command that writes it.
+const LISTS: [(&str, &str); 2] = [
+    ("crates/cli/hook-path.txt", "cargo xtask order --release"),
+    ("crates/cli/hook-path-dist.txt", "cargo xtask order"),
+];
+
+/// Reports lists that name too many functions that are gone.
 pub(super) fn check_hook_path() -> Vec<String> {
-    let path = "crates/cli/hook-path.txt";
-    let Ok(list) = std::fs::read_to_string(root().join(path)) else {
-        return vec![format!("{path} cannot be read")];
-    };
     let declared = declared_functions();
+    LISTS
+        .iter()
+        .filter_map(|(path, command)| check_list(path, command, &declared))
+        .collect()
+}
+
+fn check_list(path: &str, command: &str, declared: &BTreeSet<String>) -> Option<String> {
+    let Ok(list) = std::fs::read_to_string(root().join(path)) else {
+        return Some(format!("{path} cannot be read; next: {command}"));
+    };
     // Hashes of generic functions follow the name.
     let names = list.lines().filter_map(|line| line.split(' ').next());
     let own: Vec<&str> = names.filter_map(own_function).collect();
     let missing = own.iter().filter(|name| !declared.contains(**name)).count();
-    if missing * 100 <= own.len() * MAX_MISSING_PERCENT {
-        return Vec::new();
-    }
-    vec![format!(
-        "{path} is stale: {missing} of {} functions of ours are gone; next: cargo xtask order",
-        own.len()
-    )]
+    (missing * 100 > own.len() * MAX_MISSING_PERCENT).then(|| {
+        format!(
+            "{path} is stale: {missing} of {} functions of ours are gone; next: {command}",
+            own.len()
+        )
+    })
 }
 
 /// Returns the names of all functions in the sources of the crates.
