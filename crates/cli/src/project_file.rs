@@ -8,12 +8,14 @@ use serde_json::Value as Json;
 use store::SharedProject;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
+use crate::wiring::refuse_foreign_entries;
+
 /// Path of the settings, relative to the project.
 pub(crate) const CONFIG_FILE: &str = ".throughline/config.toml";
 
 /// Reads `config.toml`; a missing one is empty.
 pub(crate) fn read_config_text(root: &Path) -> Result<String, Failure> {
-    match std::fs::read_to_string(root.join(CONFIG_FILE)) {
+    match store::private_files::read_own_file(&root.join(CONFIG_FILE)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         read => read
             .map_err(|error| Failure::unavailable(format!("cannot read {CONFIG_FILE}: {error}"))),
@@ -22,6 +24,7 @@ pub(crate) fn read_config_text(root: &Path) -> Result<String, Failure> {
 
 /// Replaces `config.toml`, and an existing schema beside it by the one of this version.
 pub(crate) fn write_config_text(root: &Path, text: &str) -> Result<(), Failure> {
+    refuse_foreign_entries(root)?;
     let schema = root.join(".throughline").join(SCHEMA_FILE);
     if std::fs::read_to_string(&schema).is_ok_and(|found| found != render_schema()) {
         // Only used by editors: not worth failing for.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use domain::decision::DecisionId;
 use domain::ports::{
     DecisionFolder, DecisionListing, FileFault, FileReadResult, FileStatResult, FolderEntry,
-    PlanFiles, StateMark, Store, StoreFault,
+    LookDepth, PlanFiles, StateMark, Store, StoreFault,
 };
 use domain::settings::Storage;
 use domain::tree::FactMismatch;
@@ -100,9 +100,9 @@ impl DecisionFolder for AdoptedDecisions<'_> {
     fn list_changed(
         &self,
         state: &StateMark,
-        thorough: bool,
+        depth: LookDepth,
     ) -> Result<Option<DecisionListing>, StoreFault> {
-        self.0.list_changed(state, thorough)
+        self.0.list_changed(state, depth)
     }
 
     fn list_all(&self) -> Result<BTreeSet<DecisionId>, StoreFault> {

@@ -51,7 +51,7 @@ pub struct SharedProject {
 }
 
 /// The folder that marks a directory as a project.
-pub(crate) const STATE_FOLDER: &str = ".throughline";
+pub const STATE_FOLDER: &str = ".throughline";
 
 impl Layout {
     /// Returns the layout of the project at `root`.

@@ -75,7 +75,11 @@ struct DoctorOutcome {
 impl DoctorArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.find_project_root()?;
-        let (project, broken) = match Project::load(&root) {
+        let loaded = match Project::find_missing_config(&root) {
+            Some(failure) => Err(failure),
+            None => Project::load(&root),
+        };
+        let (project, broken) = match loaded {
             Ok(project) => (project, None),
             Err(failure) => match Project::load_last_good(&root) {
                 Some(project) => (project, Some(HostFinding::from(failure))),

@@ -171,6 +171,56 @@ fn a_program_that_is_gone_is_a_problem() {
     );
 }
 
+/// `/proc/self/exe` is this program while we look at it, and the shell once a shell runs it.
+#[test]
+fn a_program_of_the_repository_is_not_run_whatever_its_link_leads_to() {
+    let project = story();
+    project.ok(&["init", "--host", "claude-code", "--program", "tl"]);
+    let settings = project.read(".claude/settings.json");
+    let planted = settings
+        .replace("command -v tl ", "command -v bin/tl ")
+        .replace("}; tl hook", "}; bin/tl hook")
+        .replace("`tl` was not found", "`bin/tl` was not found");
+    project.write(".claude/settings.json", planted);
+    std::fs::create_dir(project.root().join("bin")).expect("a folder");
+    std::os::unix::fs::symlink("/proc/self/exe", project.root().join("bin/tl")).expect("a link");
+    let ran = project.user_directory().join("ran");
+    project.write("hook", format!("touch '{}'\n", ran.display()));
+    let (_, outcome) = examine(&project, &[]);
+    assert!(!ran.exists(), "{outcome}");
+    let found = findings(&outcome, "claude-code");
+    assert!(
+        found.iter().any(|one| one.contains("not tested")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn programs_on_a_path_inside_the_project_are_not_run() {
+    let project = story();
+    project.ok(&[
+        "init",
+        "--host",
+        "claude-code,codex,opencode",
+        "--program",
+        "tl",
+    ]);
+    let bin = project.root().join("node_modules/.bin");
+    let ran = project.user_directory().join("ran");
+    for name in ["tl", "sh", "node", "codex"] {
+        let path = format!("node_modules/.bin/{name}");
+        project.write(
+            &path,
+            format!("#!/bin/sh\necho {name} >> '{}'\n", ran.display()),
+        );
+        std::fs::set_permissions(bin.join(name), std::fs::Permissions::from_mode(0o755))
+            .expect("permissions");
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let (_, outcome) = examine(&project, &[("PATH", &path)]);
+    assert!(!ran.exists(), "{outcome}");
+}
+
 #[test]
 fn another_program_than_this_one_is_told_and_not_run() {
     let project = story();

@@ -20,9 +20,9 @@ use hosts::install::{
 use serde_json::{Value, json};
 use store::DiskFiles;
 
-use super::health::may_run_program;
+use super::health::trusted_program;
 use super::probe::new_command;
-use crate::commands::host_choice::find_on_path;
+use crate::commands::host_choice::find_on_path_outside;
 use crate::commands::host_files::read_project_file;
 use crate::ui::{GOOD, Ui, styled};
 
@@ -184,7 +184,7 @@ impl Drop for CodexClient {
 pub(super) fn trust_project_hooks(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     let root = disk.root();
     let lines = own_command_lines(disk)?;
-    let program = find_on_path("codex").ok_or_else(|| {
+    let program = find_on_path_outside(root, "codex").ok_or_else(|| {
         Failure::not_found("codex is not on your PATH, and only codex can record what it trusts")
     })?;
     let cannot = |why: String| Failure::unavailable(format!("codex could not be asked: {why}"));
@@ -257,13 +257,13 @@ fn own_command_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
     } else {
-        find_on_path(program)
+        find_on_path_outside(disk.root(), program)
     };
     let current = host_files(Host::Codex, &ours.setup)
         .first()
         .map(|piece| piece.install(Some(&text), &ours.setup));
     if current != Some(Ok(FileOutcome::Text(text)))
-        || !file.is_some_and(|file| may_run_program(&file))
+        || file.is_none_or(|file| trusted_program(disk.root(), &file).is_none())
     {
         return Err(Failure::refused(format!(
                 "the hooks in {path} differ from what this program would write, so Codex is not asked to trust them"

@@ -20,7 +20,7 @@ use store::DiskFiles;
 use super::codex_trust::{CodexClient, HookTrust};
 use super::duplicates::{find_enabled_plugin, report_duplicates};
 use super::probe::{Probe, probe_hook_command, probe_mcp_server, probe_plugin};
-use crate::commands::host_choice::{find_on_path, is_executable, is_same_file};
+use crate::commands::host_choice::{find_on_path_outside, is_executable, is_inside, is_same_file};
 use crate::commands::host_files::read_project_file;
 
 /// Result of the health check of a host.
@@ -164,11 +164,12 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host, profiles: &[Profile]) -> 
     // Duplicates are a problem even if each works: two hooks per call double the latency, and the
     // second reports a block that the first has reported already.
     report_duplicates(&mut health, disk);
-    if let Some(program) = find_hook_program(&mut health, &ours.setup.program, &again) {
+    if let Some(program) = find_hook_program(&mut health, disk.root(), &ours.setup.program, &again)
+    {
         // Probed only if the entries are exactly ours: a command line that was edited could be
         // anything.
-        if current && may_run_program(&program) {
-            send_probes(&mut health, disk.root(), &ours, &text);
+        if let (true, Some(trusted)) = (current, trusted_program(disk.root(), &program)) {
+            send_probes(&mut health, disk.root(), &ours, &trusted, &text);
         } else if current {
             health.add_warning(
                 format!(
@@ -210,8 +211,9 @@ pub(super) fn check_plugin(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         findings: Vec::new(),
     };
     let step = "put the folder with `tl` on the PATH of the shell that starts the host";
-    if find_hook_program(&mut health, &setup.program, step).is_some() {
-        send_probes(&mut health, disk.root(), &ours, &hooks);
+    let found = find_hook_program(&mut health, disk.root(), &setup.program, step);
+    if let Some(program) = found.and_then(|found| trusted_program(disk.root(), &found)) {
+        send_probes(&mut health, disk.root(), &ours, &program, &hooks);
     }
     Some(health)
 }
@@ -277,11 +279,16 @@ fn check_commands(
 }
 
 /// Finds the program that the hooks run.
-fn find_hook_program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBuf> {
+fn find_hook_program(
+    health: &mut HostHealth,
+    root: &Path,
+    program: &str,
+    again: &str,
+) -> Option<PathBuf> {
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
     } else {
-        find_on_path(program)
+        find_on_path_outside(root, program)
     };
     let Some(file) = file.filter(|file| is_executable(file)) else {
         let where_to = if program.contains('/') {
@@ -306,17 +313,32 @@ fn find_hook_program(health: &mut HostHealth, program: &str, again: &str) -> Opt
     Some(file)
 }
 
-/// Whether a program may be run by us: this one, or the `tl` on PATH, but nothing that only a
-/// repository names.
-pub(super) fn may_run_program(program: &Path) -> bool {
+/// Returns the real path of a program that we may run: this one, or the `tl` on PATH. `None` for
+/// anything that only a repository names.
+///
+/// A path inside the project or relative to it is none even if it leads to one of them now: the
+/// repository decides where its links lead.
+pub(super) fn trusted_program(root: &Path, program: &Path) -> Option<PathBuf> {
     let own = std::env::current_exe().ok();
+    let is_own_path = own.as_deref() == Some(program);
+    if !program.is_absolute() || (is_inside(root, program) && !is_own_path) {
+        return None;
+    }
     own.into_iter()
-        .chain(find_on_path("tl"))
-        .any(|trusted| is_same_file(&trusted, program))
+        .chain(find_on_path_outside(root, "tl"))
+        .find(|trusted| is_same_file(trusted, program))?
+        .canonicalize()
+        .ok()
 }
 
 /// Sends a probe event through the configured command line.
-fn send_probes(health: &mut HostHealth, root: &Path, ours: &InstalledHooks, text: &str) {
+fn send_probes(
+    health: &mut HostHealth,
+    root: &Path,
+    ours: &InstalledHooks,
+    program: &Path,
+    text: &str,
+) {
     let spec = host_spec(health.host);
     // The event before a tool call, because blocking depends on it; a plugin's entry is for all.
     let gate = ours
@@ -324,14 +346,14 @@ fn send_probes(health: &mut HostHealth, root: &Path, ours: &InstalledHooks, text
         .iter()
         .find(|entry| entry.event == spec.gate_event || entry.event.is_empty());
     let Some(gate) = gate else { return };
-    let mut fired = vec![probe_hook_command(spec, gate, root)];
+    let mut fired = vec![probe_hook_command(spec, gate, program, root)];
     if let Some(script) = spec.quirks.plugin_probe
-        && let Some(node) = find_on_path("node")
+        && let Some(node) = find_on_path_outside(root, "node")
     {
         fired.push(probe_plugin(&node, script, text, root));
     }
     // The hooks' program also serves MCP, so one probe covers the server entry of every host.
-    fired.push(probe_mcp_server(&ours.setup.program, root));
+    fired.push(probe_mcp_server(program, root));
     for one in fired {
         match one {
             Ok(probe) => health.probes.push(probe),
@@ -345,7 +367,7 @@ fn send_probes(health: &mut HostHealth, root: &Path, ours: &InstalledHooks, text
 
 /// Checks whether Codex trusts the hooks.
 fn check_codex_trust(health: &mut HostHealth, root: &Path) {
-    let Some(program) = find_on_path("codex") else {
+    let Some(program) = find_on_path_outside(root, "codex") else {
         health.add_warning(
             "codex is not on your PATH, so it cannot be asked whether it trusts the hooks",
             &[],

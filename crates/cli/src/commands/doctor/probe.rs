@@ -7,10 +7,12 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use hosts::install::{HookCall, HookEntry};
+use hosts::install::HookEntry;
 use hosts::{HostSpec, ToolCallSample};
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::commands::host_choice::path_outside;
 
 /// Session name of probe events.
 pub(super) const PROBE_SESSION: &str = "throughline-doctor";
@@ -26,22 +28,23 @@ pub(super) struct Probe {
     pub(super) micros: u64,
 }
 
-/// Sends an event through the command line of a host.
+/// Sends an event to the program of a host's hooks, with the arguments of our entries.
+///
+/// The program is the trusted one under its real path, without a shell. The line in the file may name
+/// it by a link that means another program in another process, such as `/proc/self/exe`.
 pub(super) fn probe_hook_command(
     spec: &HostSpec,
     entry: &HookEntry,
+    program: &Path,
     root: &Path,
 ) -> Result<Probe, String> {
-    let (program, arguments) = match &entry.call {
-        HookCall::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
-        HookCall::Program(program, arguments) => (program.clone(), arguments.clone()),
-    };
+    let arguments = ["hook".to_owned(), spec.host.as_str().to_owned()];
     let what = match entry.event.as_str() {
         "" => "answered".to_owned(),
         event => format!("answered {event}"),
     };
     let ran = run(
-        &program,
+        &program.display().to_string(),
         &arguments,
         root,
         probe_payload(spec, root).to_string().as_bytes(),
@@ -86,7 +89,7 @@ pub(super) fn probe_plugin(
 }
 
 /// Starts the MCP server as a host would, and requests its tools.
-pub(super) fn probe_mcp_server(program: &str, root: &Path) -> Result<Probe, String> {
+pub(super) fn probe_mcp_server(program: &Path, root: &Path) -> Result<Probe, String> {
     // The full handshake of a real client; a server that only starts could still fail there.
     let hello = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -98,7 +101,7 @@ pub(super) fn probe_mcp_server(program: &str, root: &Path) -> Result<Probe, Stri
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
     let ran = run(
-        program,
+        &program.display().to_string(),
         &["mcp".to_owned()],
         root,
         format!("{hello}\n{ready}\n{list}\n").as_bytes(),
@@ -153,6 +156,8 @@ fn run(
     let mut child = new_command(program)
         .args(arguments)
         .current_dir(directory)
+        // A plugin starts `tl` by its name, and its host is not asked to find it here.
+        .env("PATH", path_outside(directory))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
