@@ -86,7 +86,8 @@ pub fn record_policy(
     origin: PolicyOrigin,
 ) -> Result<Option<OperationId>, Failure> {
     let differs = |recorded: Option<&TrustPolicy>| match recorded {
-        Some(recorded) => recorded != policy,
+        Some(recorded) if origin == PolicyOrigin::Accepted => recorded != policy,
+        Some(recorded) => recorded.differs_from(policy),
         None => policy.approval != ApprovalPolicy::Anyone,
     };
     // Called without knowing whether anything changed, so the common case must not take the write
@@ -131,7 +132,11 @@ pub fn record_policy(
         .iter()
         .map(ToString::to_string)
         .collect();
-    let mut operation = ctx.new_operation(Verb::Policy, changes.join(", "));
+    let summary = match changes.as_slice() {
+        [] => "the rules of profiles".to_owned(),
+        changes => changes.join(", "),
+    };
+    let mut operation = ctx.new_operation(Verb::Policy, summary);
     operation.at = now;
     // A stricter file takes effect with the next command of any user, who did not decide it.
     if origin == PolicyOrigin::File {

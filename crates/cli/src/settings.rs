@@ -207,7 +207,8 @@ fn parse_config_text(root: &Path, file: &str, text: &str) -> Result<Settings, Fa
 /// Reads the lines of `allowed_signers`. One that cannot be read lists nobody: then no signature
 /// counts.
 fn read_allowed_signers(root: &Path) -> BTreeSet<String> {
-    std::fs::read_to_string(root.join(ALLOWED_SIGNERS_FILE))
+    // Not through a link: the lines are shown to the user and the agent.
+    store::private_files::read_own_file(&root.join(ALLOWED_SIGNERS_FILE))
         .map(|text| read_signer_lines(&text))
         .unwrap_or_default()
 }
@@ -294,7 +295,7 @@ pub(crate) fn load_named_profile(
         )));
     }
     let shown = format!("{folder}/{name}.toml");
-    match std::fs::read_to_string(root.join(&shown)) {
+    match store::private_files::read_own_file(&root.join(&shown)) {
         Ok(text) => {
             let profile = profile::parse_profile(&shown, &text).map_err(|problem| {
                 invalid(problem.to_string()).with_step("see docs/guides/custom-profiles.md")

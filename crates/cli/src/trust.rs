@@ -6,6 +6,8 @@
 //! can only tighten them. On a team server the server's recorded policy decides, and in a shared
 //! database the one recorded there.
 
+use std::path::Path;
+
 use application::record_policy::{PolicyOrigin, load_recorded_policy, record_policy};
 use application::{Context, Failure};
 use domain::ids::{Principal, StoreId};
@@ -13,8 +15,8 @@ use domain::operation::Channel;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{HistoryState, Snapshot, Store, StoreFault};
 use domain::settings::Storage;
-use domain::trust_policy::{PolicyChange, TrustPolicy};
-use store::SystemClock;
+use domain::trust_policy::{PolicyChange, ProfileRules, TrustPolicy};
+use store::{KnownStores, PolicyPins, SystemClock};
 
 use crate::caller::{acting_principal, find_calling_host};
 use crate::settings;
@@ -78,18 +80,49 @@ pub(crate) fn pending_policy_notice(waiting: &[PolicyChange]) -> Option<String> 
 impl Project {
     /// Returns the trust policy declared in `config.toml`.
     pub(crate) fn declared_policy(&self) -> TrustPolicy {
-        self.settings
+        let settings = self
+            .settings
             .declared
             .as_deref()
             .cloned()
-            .unwrap_or_else(|| TrustPolicy::from_policy(&self.settings.policy))
+            .unwrap_or_else(|| TrustPolicy::from_policy(&self.settings.policy));
+        TrustPolicy {
+            profiles: self.declared_profiles.clone(),
+            ..settings
+        }
+    }
+
+    /// Takes the profiles as the files have them, and gives them the pinned rules they lack.
+    pub(crate) fn with_tightened_profiles(mut self) -> Self {
+        self.declared_profiles = self
+            .profiles
+            .iter()
+            .map(|profile| (profile.name.clone(), ProfileRules::from_profile(profile)))
+            .collect();
+        for pinned in self.protecting_pins() {
+            for profile in &mut self.profiles {
+                if let Some(rules) = pinned.profiles.get(&profile.name) {
+                    rules.tighten_profile(profile);
+                }
+            }
+        }
+        self
     }
 
     /// Tightens the settings to the pinned policy of this directory's store, before it is opened.
     pub(crate) fn tighten_by_pins(mut self) -> Self {
+        for pinned in self.protecting_pins() {
+            pinned.tighten_policy(&mut self.settings.policy);
+        }
+        self
+    }
+
+    /// Returns the policies pinned for this directory's store, where only people may approve: without
+    /// `human` there is nothing that only a person may loosen, and the files decide.
+    fn protecting_pins(&self) -> Vec<TrustPolicy> {
         // With a server or a shared database the policy recorded there decides.
         if !matches!(self.settings.storage, Storage::Sqlite | Storage::Json) {
-            return self;
+            return Vec::new();
         }
         // The journal names its store. If it was deleted, the pins of all stores this user ever had
         // here apply: deleting a file must not loosen the policy.
@@ -97,17 +130,11 @@ impl Project {
             Some(store) => vec![store],
             None => self.known.stores_at_root(&self.root),
         };
-        for store in stores {
-            if let Some(pinned) = self
-                .pinned_policy(&store)
-                // Without `human` there is nothing that only a person may loosen, and
-                // the file decides.
-                .filter(|pinned| pinned.approval.requires_person())
-            {
-                pinned.tighten_policy(&mut self.settings.policy);
-            }
-        }
-        self
+        stores
+            .iter()
+            .filter_map(|store| self.pinned_policy(store))
+            .filter(|pinned| pinned.approval.requires_person())
+            .collect()
     }
 
     /// Returns the policy pinned for a store. An unreadable pin counts as the strictest policy.
@@ -230,7 +257,7 @@ impl Project {
         // The default policy is not recorded: projects that never asked for protection get no
         // operation in their history.
         let differs = match recorded {
-            Some(recorded) => recorded != in_force,
+            Some(recorded) => recorded.differs_from(in_force),
             None => in_force.approval.requires_person(),
         };
         if differs {
@@ -318,21 +345,70 @@ impl Project {
 
     /// Refuses a person's decision to agents and scripts, if only people may approve.
     pub(crate) fn refuse_non_persons(&self, what: &str, steps: &[&str]) -> Result<(), Failure> {
-        let Some(why) = self
-            .settings
-            .policy
-            .approval
-            .requires_person()
-            .then(|| self.reason_against_person())
-            .flatten()
-        else {
-            return Ok(());
-        };
-        let failure = Failure::refused(format!(
-            "{what} needs a person where only people may approve (policy.approval is `human`), and {why}"
-        ));
-        Err(steps
-            .iter()
-            .fold(failure, |failure, step| failure.with_step(*step)))
+        match self.is_for_people() {
+            true => refuse_for(self.reason_against_person(), what, steps),
+            false => Ok(()),
+        }
     }
+
+    /// Whether only people may approve here: by the file, by a pin, or by what the state records. The
+    /// file alone would not do, because an agent that edits it could then do what the policy forbids.
+    fn is_for_people(&self) -> bool {
+        let pinned = self.clone().tighten_by_pins();
+        pinned.settings.policy.approval.requires_person() || self.is_recorded_for_people()
+    }
+
+    /// Whether the state records that only people may approve; `false` if it cannot be opened.
+    fn is_recorded_for_people(&self) -> bool {
+        let recorded = || {
+            let store = self
+                .open_store_quietly(&self.store_engine_settings(), None)
+                .ok()?;
+            RecordedPolicy::read_from(&*store.begin_read_cached().ok()?)
+                .ok()?
+                .policy
+        };
+        recorded().is_some_and(|policy| policy.approval.requires_person())
+    }
+}
+
+/// As [`Project::refuse_non_persons`], for a project whose settings cannot be loaded: the policies pinned
+/// for its directory decide.
+pub(crate) fn refuse_non_persons_at(
+    root: &Path,
+    what: &str,
+    steps: &[&str],
+) -> Result<(), Failure> {
+    let user = settings::user_state_directory()?;
+    let pins = PolicyPins::in_state_directory(&user);
+    let is_for_people = KnownStores::in_state_directory(&user)
+        .stores_at_root(root)
+        .iter()
+        // One that cannot be read counts as the strictest.
+        .any(|store| match pins.load_pin(store) {
+            Ok(pin) => pin.is_some_and(|pin| pin.approval.requires_person()),
+            Err(_) => true,
+        });
+    if !is_for_people {
+        return Ok(());
+    }
+    let why = match acting_principal() {
+        Principal::Human(_) => None,
+        Principal::Agent { host, .. } if host != "shell" => {
+            Some(format!("{host} runs this command"))
+        }
+        _ => Some("this is not a terminal".to_owned()),
+    };
+    refuse_for(why, what, steps)
+}
+
+/// Builds the refusal of what only a person may do, for the reason why the caller is none.
+fn refuse_for(why: Option<String>, what: &str, steps: &[&str]) -> Result<(), Failure> {
+    let Some(why) = why else { return Ok(()) };
+    let failure = Failure::refused(format!(
+        "{what} needs a person where only people may approve (policy.approval is `human`), and {why}"
+    ));
+    Err(steps
+        .iter()
+        .fold(failure, |failure, step| failure.with_step(*step)))
 }

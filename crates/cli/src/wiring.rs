@@ -4,7 +4,9 @@
 //! `use_case_runner`.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +21,8 @@ use domain::profile::Profile;
 use domain::session::SESSIONS_FOLDER;
 use domain::settings::{DecisionStorage, Settings, Storage};
 use domain::text::{clean_line, count_with_noun};
-use domain::trust_policy::PolicyChange;
+use domain::trust_policy::{PolicyChange, ProfileRules};
+use store::private_files::find_foreign_entry;
 use store::{
     DiskDecisions, DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins,
     ProcessRunner, SystemClock,
@@ -47,7 +50,10 @@ pub(crate) struct App {
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
     pub(crate) settings: Settings,
+    /// The profiles in force: those of the files, with the pinned rules they lack.
     pub(crate) profiles: Vec<Profile>,
+    /// The rules of the profiles as the files have them.
+    pub(crate) declared_profiles: BTreeMap<String, ProfileRules>,
     pub(crate) layout: Layout,
     pub(crate) known: KnownStores,
     pub(crate) pins: PolicyPins,
@@ -164,18 +170,22 @@ impl Project {
         settings: Settings,
         profiles: Vec<Profile>,
     ) -> Result<Self, Failure> {
+        // Every command and hook comes here before it writes anything.
+        refuse_foreign_entries(root)?;
         // In the user's directory, never in the project: a cloned repository must not bring along
         // what this user trusts and has seen.
         let user = settings::user_state_directory()?;
-        Ok(Self {
+        let project = Self {
             profiles,
+            declared_profiles: BTreeMap::new(),
             layout: Layout::new(root, &settings),
             known: KnownStores::in_state_directory(&user),
             pins: PolicyPins::in_state_directory(&user),
             heads: KnownHeads::in_state_directory(&user),
             root: root.to_owned(),
             settings,
-        })
+        };
+        Ok(project.with_tightened_profiles())
     }
 
     /// Refuses operations that only the server of a replica can do.
@@ -215,10 +225,11 @@ impl Project {
         damage: Option<&str>,
     ) -> Result<Box<dyn Store>, StoreFault> {
         let opened = self.open_existing_store(ui, damage);
-        if !self.lacks_state(&opened) {
+        if !self.lacks_state(opened.as_ref().err()) {
             return opened;
         }
-        let recovery = self.build_state_from_files(&self.store_engine_settings())?;
+        let report = |noticed: &Notice| print_notice_once(ui, noticed);
+        let recovery = self.build_state_from_files(&self.store_engine_settings(), &report)?;
         self.report_recoveries(ui, recovery.as_slice());
         self.open_existing_store(ui, None)
     }
@@ -251,11 +262,36 @@ impl Project {
                 log(&told);
                 store
             });
-        if !self.lacks_state(&opened) {
+        if !self.lacks_state(opened.as_ref().err()) {
             return opened;
         }
-        log(self.build_state_from_files(engine)?.as_slice());
+        let report = |noticed: &Notice| {
+            self.append_log_message(&noticed.describe_claim().unwrap_or_default());
+        };
+        log(self.build_state_from_files(engine, &report)?.as_slice());
         Ok(self.open_with_recoveries(engine, None)?.0)
+    }
+
+    /// Adopts the state that came with a clone, and opens it. That of a clone that came with plan files
+    /// and decisions alone is built from them first.
+    pub(crate) fn adopt_store(&self, ui: Ui) -> Result<Box<dyn Store>, Failure> {
+        let engine = self.store_engine_settings();
+        let adopt = || {
+            let storage = self.settings.storage;
+            let now = SystemClock.now();
+            store::adopt_store(&self.layout, storage, &engine, &self.known, now)
+        };
+        let mut recovered = Vec::new();
+        let mut adopted = adopt();
+        if self.lacks_state(adopted.as_ref().err()) {
+            let report = |noticed: &Notice| print_notice_once(ui, noticed);
+            recovered.extend(self.build_state_from_files(&engine, &report)?);
+            adopted = adopt();
+        }
+        let (store, told) = adopted?;
+        recovered.extend(told);
+        self.report_recoveries(ui, &recovered);
+        Ok(store)
     }
 
     fn open_with_recoveries(
@@ -275,18 +311,20 @@ impl Project {
 
     /// Whether this is a project without any form of its state, as after `git clone` and
     /// `git worktree add`. Settings that git does not have are those of an interrupted `tl init`.
-    fn lacks_state(&self, opened: &Result<Box<dyn Store>, StoreFault>) -> bool {
-        matches!(opened, Err(StoreFault::Missing))
+    fn lacks_state(&self, fault: Option<&StoreFault>) -> bool {
+        matches!(fault, Some(StoreFault::Missing))
             && matches!(self.settings.storage, Storage::Sqlite | Storage::Json)
             && self.root.join(project_file::CONFIG_FILE).is_file()
             && store::tracks_files_below(&self.root, ".throughline")
     }
 
-    /// Creates the state of a fresh clone or worktree and records its plan files, without output.
-    /// Returns a recovery if there was a state before.
+    /// Creates the state of a fresh clone or worktree and records its plan files. Reports only the
+    /// tickets that are believed: nothing else is news there. Returns a recovery if there was a state
+    /// before.
     fn build_state_from_files(
         &self,
         engine: &EngineSettings,
+        report_believed: &dyn Fn(&Notice),
     ) -> Result<Option<Recovery>, StoreFault> {
         let recovery =
             store::create_unbuilt_store(&self.layout, self.settings.storage, &self.known)?;
@@ -309,7 +347,14 @@ impl Project {
             commands: None,
             policy: None,
             retry_time: MAX_CONFLICT_RETRY_TIME,
-            report: &|_| {},
+            report: &|report| {
+                let is_believed = |noticed: &&Notice| matches!(noticed, Notice::Believed { .. });
+                report
+                    .notices
+                    .iter()
+                    .filter(is_believed)
+                    .for_each(report_believed);
+            },
         };
         // An error is not reported: the state is there, and the command that runs next scans the
         // same files and says what is wrong with them.
@@ -479,12 +524,34 @@ impl Project {
         let _ = path
             .parent()
             .map(store::private_files::create_private_directory);
-        let _ = store::private_files::private_open_options()
+        let mut options = store::private_files::private_open_options();
+        // A log file that the user's environment names may be a link, such as `/dev/stderr`.
+        if !path.starts_with(self.root.join(store::STATE_FOLDER)) {
+            options.custom_flags(0);
+        }
+        let _ = options
             .create(true)
             .append(true)
             .open(path)
             .and_then(|mut file| file.write_all(line.as_bytes()));
     }
+}
+
+/// Refuses a project whose folder of ours is a link or contains one: what we write would go to a place
+/// that the repository chose, and what we show could come from there.
+pub(crate) fn refuse_foreign_entries(root: &Path) -> Result<(), Failure> {
+    let Some(entry) = find_foreign_entry(&root.join(store::STATE_FOLDER)) else {
+        return Ok(());
+    };
+    let shown = entry.path.strip_prefix(root).unwrap_or(&entry.path);
+    let shown = shown.display();
+    Err(Failure::refused(format!(
+        "`{shown}` is {}: Throughline's own files are not read or written through one",
+        entry.kind
+    ))
+    .with_step(format!(
+        "rm {shown}   # or replace it by what it leads to, if you made it"
+    )))
 }
 
 /// Opens the files of the project at `root`.
@@ -573,6 +640,8 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ui.print_warning(what);
         }
         Notice::Unproved { .. }
+        | Notice::Believed { .. }
+        | Notice::LeftOut { .. }
         | Notice::Reopened { .. }
         | Notice::ScenarioRemoved { .. }
         | Notice::NeedsOpen { .. }

@@ -5,7 +5,8 @@
 //! confirmed with `tl policy accept`. Under `anyone` an agent may approve its own work, so there is
 //! nothing left to protect, and the file is used as it is.
 //!
-//! Deliberately not part of it: profiles, folders, size limits and wording. They define what a plan
+//! Of a profile only the [`ProfileRules`] are part of it: which plans need an approval, and which gates
+//! hold. Deliberately not part of it: levels, folders, size limits and wording. They define what a plan
 //! is, not whose decision counts.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +14,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::ALLOWED_SIGNERS_FILE;
+use crate::gates::{GATES, Gate, GateScope};
 use crate::policy::{
     ApprovalPolicy, CascadePolicy, ConsistencyPolicy, GateMode, Governance, Policy, ReviewerPolicy,
     SignaturePolicy,
 };
+use crate::profile::{ApprovalNeed, Profile};
 use crate::record::Recorded;
 
 /// Key of the record with the policy by which statuses are derived.
@@ -44,6 +47,102 @@ pub struct TrustPolicy {
     /// a checkout of a branch without it ends nothing for good.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub signers: BTreeSet<String>,
+    /// The rules of the profiles that were ever in use, by name. Absent in policies of earlier versions:
+    /// a profile counts as it is when it is first seen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiles: BTreeMap<String, ProfileRules>,
+}
+
+/// What a profile says about approvals and gates. A file of the project can shadow a built-in profile,
+/// so that these could be dropped without touching any setting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileRules {
+    /// Whether work on a node requires an approved plan.
+    pub needs_approval: bool,
+    /// Enabled gates about plans and work.
+    pub gates: BTreeSet<String>,
+    /// Phases of the work that are left only with approved scenarios.
+    pub approved_phases: BTreeSet<String>,
+}
+
+impl ProfileRules {
+    /// Extracts the rules of a profile.
+    #[must_use]
+    pub fn from_profile(profile: &Profile) -> Self {
+        let is_about_nodes =
+            |gate: &&Gate| matches!(gate.scope, GateScope::Plans | GateScope::Work);
+        let phases = profile.work_phases.iter();
+        Self {
+            needs_approval: profile.approval == ApprovalNeed::Required,
+            gates: GATES
+                .iter()
+                .filter(is_about_nodes)
+                .filter(|gate| profile.has_gate(gate.name))
+                .map(|gate| gate.name.to_owned())
+                .collect(),
+            approved_phases: phases
+                .filter(|phase| phase.needs_approval)
+                .map(|phase| phase.name.clone())
+                .collect(),
+        }
+    }
+
+    fn stricter_of_each(&self, other: &Self) -> Self {
+        Self {
+            needs_approval: self.needs_approval || other.needs_approval,
+            gates: self.gates.union(&other.gates).cloned().collect(),
+            approved_phases: self
+                .approved_phases
+                .union(&other.approved_phases)
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// Gives a profile the rules that it lacks.
+    pub fn tighten_profile(&self, profile: &mut Profile) {
+        let own = Self::from_profile(profile);
+        let both = self.stricter_of_each(&own);
+        if both == own {
+            return;
+        }
+        if both.needs_approval {
+            profile.approval = ApprovalNeed::Required;
+        }
+        if both.gates != own.gates {
+            profile.gates = Some(both.gates.into_iter().collect());
+        }
+        for phase in &mut profile.work_phases {
+            phase.needs_approval |= both.approved_phases.contains(&phase.name);
+        }
+    }
+
+    fn changes_to(&self, after: &Self, name: &str) -> Vec<PolicyChange> {
+        let need = |rules: &Self| match rules.needs_approval {
+            true => "required".to_owned(),
+            false => "optional".to_owned(),
+        };
+        let list = |names: &BTreeSet<String>| {
+            format!("[{}]", names.iter().cloned().collect::<Vec<_>>().join(", "))
+        };
+        [
+            ("approval", need(self), need(after)),
+            ("gates", list(&self.gates), list(&after.gates)),
+            (
+                "approval of work phases",
+                list(&self.approved_phases),
+                list(&after.approved_phases),
+            ),
+        ]
+        .into_iter()
+        .filter(|(_, before, after)| before != after)
+        .map(|(key, before, after)| PolicyChange {
+            key: format!("profile {name}: {key}"),
+            before,
+            after,
+        })
+        .collect()
+    }
 }
 
 impl Recorded for TrustPolicy {
@@ -85,7 +184,27 @@ impl TrustPolicy {
             hook_deadline_ms: policy.hook_deadline_ms,
             signatures: policy.signatures,
             signers: policy.signers.clone(),
+            profiles: BTreeMap::new(),
         }
+    }
+
+    /// Whether another policy differs in more than profiles that only one of them knows: a profile is
+    /// pinned when it is first seen, which is not a change.
+    #[must_use]
+    pub fn differs_from(&self, other: &Self) -> bool {
+        let settings = Self {
+            profiles: self.profiles.clone(),
+            ..other.clone()
+        };
+        *self != settings || !self.profile_changes(other).is_empty()
+    }
+
+    fn profile_changes(&self, after: &Self) -> Vec<PolicyChange> {
+        let known = self.profiles.iter();
+        known
+            .filter_map(|(name, before)| Some((name, before, after.profiles.get(name)?)))
+            .flat_map(|(name, before, after)| before.changes_to(after, name))
+            .collect()
     }
 
     /// Returns the policy in force when `wanted` is requested without confirmation by a person:
@@ -139,7 +258,36 @@ impl TrustPolicy {
             hook_deadline_ms: self.hook_deadline_ms.max(other.hook_deadline_ms),
             signatures: self.signatures.max(other.signatures),
             signers: self.signers.intersection(&other.signers).cloned().collect(),
+            profiles: {
+                let mut profiles = self.profiles.clone();
+                for (name, rules) in &other.profiles {
+                    let known = profiles
+                        .entry(name.clone())
+                        .or_insert_with(|| rules.clone());
+                    *known = known.stricter_of_each(rules);
+                }
+                profiles
+            },
         }
+    }
+
+    /// Returns the policy as it acts in a project: a gate that no profile uses is off.
+    #[must_use]
+    pub fn with_used_gates(mut self, profiles: &[Profile]) -> Self {
+        for (key, mode) in &mut self.gates {
+            let name = key.replace('_', "-");
+            if !profiles.iter().any(|profile| profile.has_gate(&name)) {
+                *mode = GateMode::Off;
+            }
+        }
+        self
+    }
+
+    /// Returns the settings that are looser in `after`.
+    #[must_use]
+    pub fn loosened_in(&self, after: &Self) -> Vec<PolicyChange> {
+        // What is stricter of each differs from `after` only where that is looser.
+        self.stricter_of_each(after).changes_to(after)
     }
 
     /// Returns the settings whose values differ in `after`.
@@ -165,6 +313,7 @@ impl TrustPolicy {
                     after: line.clone(),
                 }),
         );
+        changes.extend(self.profile_changes(after));
         changes
     }
 
@@ -378,6 +527,47 @@ mod tests {
     }
 
     #[test]
+    fn what_is_looser_is_named_also_where_a_profile_is_gone() {
+        let profile = |name| crate::profile::built_in_profile(name).unwrap();
+        let (story, both) = ([profile("story")], [profile("story"), profile("tickets")]);
+        let default = TrustPolicy::from_policy(&Policy::default());
+        let loosened = |before: &TrustPolicy, after: &TrustPolicy| -> Vec<String> {
+            let changes = before.loosened_in(after);
+            changes.iter().map(ToString::to_string).collect()
+        };
+        let mut changed = Policy::default();
+        changed.gates.hierarchy = GateMode::Warn;
+        changed.gates.shrink = GateMode::Off;
+        changed.gates.session = GateMode::Block;
+        changed.gates.loc_limit = 100;
+        let changed = TrustPolicy::from_policy(&changed);
+        assert_eq!(
+            loosened(&default, &changed),
+            [
+                "policy.gates.hierarchy: \"block\" → \"warn\"",
+                "policy.gates.shrink: \"block\" → \"off\"",
+            ]
+        );
+        assert_eq!(
+            loosened(&changed, &default),
+            [
+                "policy.gates.session: \"block\" → \"off\"",
+                "policy.gates.loc_limit: 100 → 400",
+            ]
+        );
+        let (with, without) = (
+            default.clone().with_used_gates(&both),
+            default.with_used_gates(&story),
+        );
+        let gone = loosened(&with, &without);
+        assert!(
+            gone.contains(&"policy.gates.loc: \"block\" → \"off\"".to_owned()),
+            "{gone:?}"
+        );
+        assert_eq!(loosened(&without, &with), Vec::<String>::new());
+    }
+
+    #[test]
     fn changes_are_named_by_their_keys() {
         let changes = TrustPolicy::from_policy(&human())
             .changes_to(&TrustPolicy::from_policy(&Policy::default()));
@@ -386,5 +576,55 @@ mod tests {
             changes[0].to_string(),
             "policy.approval: \"human\" → \"anyone\""
         );
+    }
+
+    fn story(change: impl FnOnce(&mut Profile)) -> Profile {
+        let mut profile = crate::profile::built_in_profile("story").expect("built in");
+        change(&mut profile);
+        profile
+    }
+
+    fn with_rules(profile: &Profile) -> TrustPolicy {
+        let rules = ProfileRules::from_profile(profile);
+        TrustPolicy {
+            profiles: [(profile.name.clone(), rules)].into(),
+            ..TrustPolicy::from_policy(&human())
+        }
+    }
+
+    #[test]
+    fn a_profile_that_drops_its_approvals_and_gates_keeps_the_pinned_ones() {
+        let pinned = with_rules(&story(|_| {}));
+        let mut looser = story(|profile| {
+            profile.approval = ApprovalNeed::Optional;
+            profile.gates = Some(vec!["claim".to_owned()]);
+        });
+        let declared = with_rules(&looser);
+        let held = pinned.tightened_by(&declared);
+        assert_eq!(held.profiles, pinned.profiles);
+        let keys: Vec<String> = held
+            .changes_to(&declared)
+            .into_iter()
+            .map(|change| change.key)
+            .collect();
+        assert_eq!(keys, ["profile story: approval", "profile story: gates"]);
+        held.profiles["story"].tighten_profile(&mut looser);
+        assert_eq!(looser.approval, ApprovalNeed::Required);
+        assert!(looser.has_gate("hierarchy") && looser.has_gate("claim"));
+    }
+
+    #[test]
+    fn a_profile_is_pinned_as_it_is_first_seen_and_one_with_stricter_rules_at_once() {
+        let before = TrustPolicy::from_policy(&human());
+        let first = before.tightened_by(&with_rules(&story(|profile| {
+            profile.approval = ApprovalNeed::Optional;
+        })));
+        assert!(!first.profiles["story"].needs_approval);
+        assert!(!before.differs_from(&first) && before.changes_to(&first).is_empty());
+        let stricter = first.tightened_by(&with_rules(&story(|_| {})));
+        assert!(stricter.profiles["story"].needs_approval);
+        assert!(first.differs_from(&stricter));
+        // A profile that is gone for a while comes back with its rules.
+        assert_eq!(stricter.tightened_by(&before).profiles, stricter.profiles);
     }
 }

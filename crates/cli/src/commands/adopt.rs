@@ -6,14 +6,13 @@ use application::project_status::load_project_status;
 use application::record_event::record_event;
 use clap::Args;
 use domain::operation::Verb;
-use domain::ports::Clock;
 use domain::settings::Storage;
 use domain::text::count_with_noun;
-use store::SystemClock;
 
 use crate::exit_code::ExitCode;
 use crate::project_file;
 use crate::settings::{self, is_at_terminal};
+use crate::trust::refuse_non_persons_at;
 use crate::ui::{WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -32,13 +31,13 @@ impl AdoptArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.find_project_root()?;
         // An agent must not adopt: the approvals in the state may be ones it has written itself.
-        // Settings that cannot be loaded do not stop us here, because adopting may be what repairs
-        // them.
-        if let Ok(project) = Project::load(&root) {
-            project.refuse_non_persons(
-                "adopting a state",
-                &["ask the person to run `tl state adopt` in their own terminal"],
-            )?;
+        // Settings that cannot be loaded do not stop a person here, because adopting may be what
+        // repairs them.
+        let what = "adopting a state";
+        let steps = ["ask the person to run `tl state adopt` in their own terminal"];
+        match Project::load(&root) {
+            Ok(project) => project.refuse_non_persons(what, &steps)?,
+            Err(_) => refuse_non_persons_at(&root, what, &steps)?,
         }
         if !self.yes {
             if !is_at_terminal() {
@@ -59,14 +58,7 @@ impl AdoptArgs {
         // chosen.
         settings::store_named_database_choice(&root)?;
         let project = fill_in_project_id(Project::load(&root)?)?;
-        let engine = project.store_engine_settings();
-        let (store, told) = store::adopt_store(
-            &project.layout,
-            project.settings.storage,
-            &engine,
-            &project.known,
-            SystemClock.now(),
-        )?;
+        let store = project.adopt_store(app.ui)?;
         if let Some(shared) = project
             .layout
             .shared
@@ -77,7 +69,6 @@ impl AdoptArgs {
         }
         // The store is passed on: opening it again would check the trust that was established just
         // now.
-        project.report_recoveries(app.ui, &told);
         project.run_on_store(app.ui, &*store, &|ctx| {
             adopt_decisions(ctx)?;
             record_event(ctx, Verb::Adopt, "adopt the state of this project")

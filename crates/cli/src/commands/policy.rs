@@ -47,6 +47,13 @@ struct PolicyValueView {
     from: &'static str,
 }
 
+/// Result of `tl policy accept`.
+#[derive(Debug, Default, Serialize)]
+struct AcceptedPolicy {
+    /// The looser values that are in force now.
+    accepted: Vec<PolicyChange>,
+}
+
 impl PolicyArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match self.what {
@@ -124,7 +131,7 @@ fn print_waiting(app: &App, trusted: &ResolvedPolicy) {
         "\n{}",
         styled(
             BOLD,
-            "Waiting for a person: config.toml is looser than the policy in force"
+            "Waiting for a person: the project's files are looser than the policy in force"
         )
     ));
     for change in &trusted.waiting {
@@ -159,8 +166,10 @@ fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
     let store = project.open_store(app.ui, None)?;
     let trusted = project.resolve_policy(&*store)?;
     if trusted.waiting.is_empty() {
-        app.ui
-            .print_success("config.toml is in force; there is nothing to accept");
+        if !app.ui.try_print_json(&AcceptedPolicy::default()) {
+            app.ui
+                .print_success("config.toml is in force; there is nothing to accept");
+        }
         return Ok(ExitCode::Done);
     }
     for change in &trusted.waiting {
@@ -177,6 +186,11 @@ fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
         );
     }
     project.accept_declared_policy(&*store)?;
-    app.ui.print_success("accepted and recorded in `tl log`");
+    let accepted = AcceptedPolicy {
+        accepted: trusted.waiting,
+    };
+    if !app.ui.try_print_json(&accepted) {
+        app.ui.print_success("accepted and recorded in `tl log`");
+    }
     Ok(ExitCode::Done)
 }

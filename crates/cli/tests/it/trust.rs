@@ -119,6 +119,14 @@ fn a_person_accepts_a_looser_policy_at_a_terminal_and_nobody_else() {
         (text(&log[0], "verb"), text(&log[0], "by")),
         ("policy", "human:mara")
     );
+    // The terminal shows both streams; the answer for programs is one line of JSON.
+    let again = project.run_as_person("mara", "", &["policy", "accept", "--json"]);
+    assert!(
+        again.stdout.contains("\"accepted\": []"),
+        "{}",
+        again.stdout
+    );
+    assert!(!again.stdout.contains('✓'), "{}", again.stdout);
     assert_eq!(run_with(&project, AGENT, &["approve", "act-1"]).code, 0);
     assert_eq!(project.status("act-1"), "approved");
     assert_eq!(project.run(&["undo", "--to", "1"]).code, 1);
@@ -194,6 +202,86 @@ fn acts_of_a_person_are_refused_to_agents_and_scripts_under_human() {
         let output = project.run_as_person("mara", "", act);
         assert_eq!(output.code, 0, "{act:?}: {}", output.stdout);
     }
+}
+
+/// The file is what an agent can edit, so it must not decide who is asked for.
+#[test]
+fn acts_of_a_person_are_refused_while_the_file_is_looser() {
+    let project = human_project();
+    let backup = project.root().join("b.tlbackup").display().to_string();
+    project.ok(&["state", "backup", &backup]);
+    set_approval(&project, "anyone");
+    let acts: [&[&str]; 6] = [
+        &["state", "restore", &backup, "--yes"],
+        &["state", "adopt", "--yes"],
+        &["state", "rebuild"],
+        &["state", "quarantine", "--restore", "1"],
+        &[
+            "team",
+            "token",
+            "create",
+            "x",
+            "--as",
+            "human:mara",
+            "--scope",
+            "approve",
+        ],
+        &["serve", "--port", "0"],
+    ];
+    for environment in [&[][..], AGENT] {
+        for act in acts {
+            let output = run_with(&project, environment, act);
+            assert_eq!(output.code, 1, "{act:?}: {}", output.stdout);
+            assert!(
+                output.stderr.contains("needs a person"),
+                "{act:?}: {}",
+                output.stderr
+            );
+        }
+    }
+    // Nor while it cannot be read at all.
+    project.write(".throughline/config.toml", "policy.approval = [");
+    let output = run_with(&project, AGENT, &["state", "adopt", "--yes"]);
+    assert!(
+        output.stderr.contains("needs a person"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
+fn a_profile_that_drops_the_need_for_approvals_has_no_effect_until_a_person_accepts_it() {
+    let project = human_project();
+    let planned = run_with(&project, AGENT, &["plan", "chapter", "1"]);
+    assert_eq!(planned.code, 1, "{}", planned.stdout);
+    let looser = domain::profile::BUILT_IN_PROFILES
+        .iter()
+        .find(|(name, _)| *name == "story")
+        .map(|(_, text)| {
+            text.replace(
+                "title = \"Story\"",
+                "title = \"Story\"\napproval = \"optional\"\ngates = [\"claim\"]",
+            )
+        })
+        .expect("built in");
+    project.write(".throughline/profiles/story.toml", looser);
+    let planned = run_with(&project, AGENT, &["plan", "chapter", "1"]);
+    assert_eq!(planned.code, 1, "{}", planned.stdout);
+    assert!(
+        planned.stderr.contains("profile story: approval"),
+        "{}",
+        planned.stderr
+    );
+    let (written, _) = project.session("s").write(Project::CHAPTER, "# Chapter\n");
+    assert!(written.block().is_some(), "{written:?}");
+    assert_eq!(
+        kinds(&project),
+        ["policy-not-accepted", "policy-not-accepted"]
+    );
+    let accepted = project.run_as_person("mara", "y\n", &["policy", "accept"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.stdout);
+    assert_eq!(run_with(&project, AGENT, &["plan", "chapter", "1"]).code, 0);
+    assert!(kinds(&project).is_empty());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use domain::settings::{SettingKey, parse_config, render_config_value};
 
 use super::check::{find_problems, print_check};
 use super::find_key;
+use crate::caller::acting_principal;
 use crate::exit_code::ExitCode;
 use crate::last_good_settings::remember_good_settings;
 use crate::project_file::{CONFIG_FILE, read_config_text, with_setting, write_config_text};
@@ -98,7 +99,10 @@ fn print_notes(app: &App, root: &Path, key: Option<&SettingKey>) {
     // Without a state, or with one that cannot be opened now, no policy is in force yet; the next
     // command that opens it says the same.
     let waiting = Project::load(root).ok().and_then(|project| {
-        remember_good_settings(root);
+        // What an agent changes is still to be reported, if it weakens a gate.
+        if acting_principal().is_human() {
+            remember_good_settings(root);
+        }
         let store = project.open_store(app.ui, None).ok()?;
         let resolved = project.resolve_policy(&*store).ok()?;
         pending_policy_notice(&resolved.waiting)
