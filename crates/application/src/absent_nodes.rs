@@ -1,6 +1,7 @@
 //! Lookup of absent nodes, and what a user is told about one.
 
 use domain::ids::NodeId;
+use domain::node::Node;
 use domain::ports::{Snapshot, StoreFault};
 use domain::presence::AbsentNode;
 use domain::record::read_records;
@@ -32,6 +33,20 @@ pub(crate) fn find_absent_by_id(
         .find(|absent| absent.node.id == id))
 }
 
+/// Returns a node that is gone from its file, while the node above it is here: what was at it is at that
+/// node.
+pub(crate) fn find_gone_item(state: &dyn Snapshot, id: NodeId) -> Result<Option<Node>, StoreFault> {
+    let absent = find_absent_by_id(state, id)?.map(|absent| absent.node);
+    let Some(node) = absent.filter(|node| node.path.is_none()) else {
+        return Ok(None);
+    };
+    let above = node
+        .parent
+        .map(|parent| state.load_node(parent))
+        .transpose()?;
+    Ok(above.flatten().map(|_| node))
+}
+
 /// Describes where an absent node is, and names the command that brings it back.
 pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (String, String) {
     let name = &absent.name;
@@ -54,11 +69,17 @@ pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (Strin
             let what = format!(
                 "`{name}` is not in the working tree: its file was stashed or removed, and its state is kept"
             );
-            let step = match absent.node.path {
-                Some(_) => format!("git stash pop, or tl restore {name} -1 if it was deleted"),
-                None => "git stash pop".to_owned(),
-            };
-            (what, step)
+            match absent.node.path {
+                Some(_) => {
+                    let step = format!("git stash pop, or tl restore {name} -1 if it was deleted");
+                    (what, step)
+                }
+                // Part of a file that is here.
+                None => (
+                    format!("`{name}` is not in its file any more, and its state is kept"),
+                    "git stash pop, or write it back into its file".to_owned(),
+                ),
+            }
         }
     }
 }

@@ -179,7 +179,10 @@ fn find_place(
     path: &str,
     new: &NewComment,
 ) -> Result<CommentPlace, Failure> {
-    let mut place = CommentPlace::default();
+    let mut place = CommentPlace {
+        plan: node.content.canonical_hash(),
+        ..CommentPlace::default()
+    };
     if let Some(quote) = &new.quote {
         let (anchor, in_prose) = find_anchor(ctx, state, node, path, quote, new)?;
         place.anchor = Some(anchor);

@@ -7,26 +7,35 @@ use std::collections::{BTreeSet, HashMap};
 
 use domain::fact::Fact;
 use domain::ids::NodeId;
-use domain::node::{Node, Progress, WorkKeys};
-use domain::ports::{TrackedState, Transaction};
+use domain::needs::is_open;
+use domain::node::{Content, Node, Progress, WorkKeys};
+use domain::ports::{NodeKey, Snapshot, TrackedState, Transaction};
+use domain::work::completion::{OpenNode, describe_gaps};
 
-use crate::completion::{consume_override, follow_progress, refuse_incomplete};
+use crate::completion::{
+    AddedBelow, CompletionScope, consume_override, find_gaps, follow_progress, judge_added_ticket,
+    list_open_needs, refuse_incomplete,
+};
 use crate::context::{Context, Notice};
+use crate::decisions::{DecisionChanges, load_decision_key};
 use crate::failure::Failure;
+use crate::locate::load_node_path;
 use crate::phase_moves::report_skipped_phase;
-use crate::removed_scenarios::follow_removed_scenarios;
+use crate::scan::{ReturnedPlan, ScanResult, was_checked_out};
 
 /// Derives the progress from front matter where a file declares it; what is not done does not become
 /// complete.
 pub(crate) fn follow_file_progress(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
+    seen: &ScanResult,
     facts: &mut Vec<Fact>,
 ) -> Result<(), Failure> {
+    let decisions = &seen.decisions;
     // First, because the steps below read the facts of added nodes as they will be recorded.
-    state_added_progress(ctx, facts);
-    follow_removed_scenarios(ctx, &*tx, facts)?;
+    let mut believed = state_added_progress(ctx, &*tx, &seen.returned, facts)?;
     let mut follow = Vec::new();
+    let mut brought: BTreeSet<NodeId> = BTreeSet::new();
     for fact in facts.iter() {
         let Fact::DescriptionChanged {
             node,
@@ -36,12 +45,19 @@ pub(crate) fn follow_file_progress(
         else {
             continue;
         };
+        // Most descriptions have no work, and most edits do not change it.
+        if before.work == after.work {
+            continue;
+        }
         let Some(known) = tx.load_node(*node)? else {
             continue;
         };
+        let came_with_git = was_checked_out(ctx, &*tx)? && is_unchanged_in_git(ctx, &known);
         let phase = |work: &Option<Box<WorkKeys>>| work.as_ref().and_then(|one| one.phase.clone());
         if let (from, Some(to)) = (phase(&before.work), phase(&after.work))
             && from.as_deref() != Some(to.as_str())
+            // The phases between may have been gone through where it was written.
+            && !came_with_git
         {
             report_skipped_phase(ctx, &*tx, &known, from.as_deref(), &to)?;
         }
@@ -61,7 +77,10 @@ pub(crate) fn follow_file_progress(
         let Some(progress) = now.filter(|_| now != then && now != Some(known.progress)) else {
             continue;
         };
-        if progress == Progress::Complete {
+        if progress == Progress::Complete && came_with_git {
+            brought.insert(known.id);
+            believed.extend(believe_ticket(ctx, &*tx, &known, &mut follow)?);
+        } else if progress == Progress::Complete {
             if let Err(refused) = refuse_incomplete(ctx, &*tx, &known) {
                 ctx.push_notice(Notice::Unproved {
                     node: known.alias.clone(),
@@ -78,8 +97,94 @@ pub(crate) fn follow_file_progress(
             after: progress,
         });
     }
+    for fact in facts.iter_mut() {
+        // Scenarios that came with the finished ticket.
+        if let Fact::NodeAdded { node } = fact
+            && node.parent.is_some_and(|parent| brought.contains(&parent))
+            && is_item(ctx, node)
+        {
+            node.progress = Progress::Complete;
+        }
+    }
     facts.append(&mut follow);
+    report_believed(ctx, &*tx, decisions, &believed)?;
     follow_progress(ctx, &*tx, facts)
+}
+
+/// Whether the file of a node is as git wrote it.
+fn is_unchanged_in_git(ctx: &Context<'_>, node: &Node) -> bool {
+    let Some(path) = &node.path else {
+        return false;
+    };
+    let states = ctx.git.tracked_states(std::slice::from_ref(path));
+    states
+        .ok()
+        .flatten()
+        .is_some_and(|states| states.first() == Some(&TrackedState::Unchanged))
+}
+
+/// A ticket that counts as complete because it came finished with git.
+struct BelievedTicket {
+    alias: String,
+    /// Key of its decisions.
+    key: String,
+}
+
+/// Completes the scenarios of a ticket that git brought finished. Returns it, if something about it is
+/// open as far as this working copy knows.
+fn believe_ticket(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: &Node,
+    facts: &mut Vec<Fact>,
+) -> Result<Option<BelievedTicket>, Failure> {
+    let gaps = find_gaps(ctx, state, ticket, CompletionScope::Whole)?;
+    for child in state.load_children(ticket.id)? {
+        if is_item(ctx, &child)
+            && child.content != Content::Missing
+            && child.progress != Progress::Complete
+        {
+            facts.push(Fact::ProgressChanged {
+                node: child.id,
+                before: child.progress,
+                after: Progress::Complete,
+            });
+        }
+    }
+    Ok((!gaps.is_empty()).then_some(BelievedTicket {
+        alias: ticket.alias.clone(),
+        key: load_decision_key(state, ticket)?,
+    }))
+}
+
+/// Reports the tickets that nobody decided about: a reader of the list should know that their
+/// completion rests on a line in a file.
+fn report_believed(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    decisions: &DecisionChanges,
+    believed: &[BelievedTicket],
+) -> Result<(), Failure> {
+    if believed.is_empty() {
+        return Ok(());
+    }
+    let keys = believed.iter().map(|ticket| ticket.key.clone()).collect();
+    let undecided = decisions.retain_undecided(state, keys)?;
+    let nodes: Vec<String> = believed
+        .iter()
+        .filter(|ticket| undecided.contains(&ticket.key))
+        .map(|ticket| ticket.alias.clone())
+        .collect();
+    if !nodes.is_empty() {
+        ctx.push_notice(Notice::Believed { nodes });
+    }
+    Ok(())
+}
+
+fn is_item(ctx: &Context<'_>, node: &Node) -> bool {
+    let profile = ctx.find_profile(&node.profile);
+    let level = profile.and_then(|profile| profile.find_level(&node.level));
+    level.is_some_and(|level| level.items.is_some())
 }
 
 fn stated_progress(
@@ -94,15 +199,32 @@ fn stated_progress(
         .and_then(|work| work.stated_progress(last_phase.map(|phase| phase.name.as_str())))
 }
 
-/// Sets the progress of added nodes.
+/// Sets the progress of added nodes. Returns those that are believed.
 ///
 /// A finished ticket that git brought was finished where it was written, and its scenarios with it: their
 /// cycles are in commits that nobody here worked on. One that was written here has to be done.
-fn state_added_progress(ctx: &Context<'_>, facts: &mut [Fact]) {
+///
+/// A plan that is back from another branch keeps its progress, unless its file states another one now:
+/// the work may have gone on since the file was written.
+fn state_added_progress(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    returned: &[ReturnedPlan],
+    facts: &mut [Fact],
+) -> Result<Vec<BelievedTicket>, Failure> {
+    let was_stated: HashMap<NodeId, Option<Progress>> = returned
+        .iter()
+        .map(|plan| {
+            let node = &plan.absent.node;
+            let stated = stated_progress(ctx, &node.profile, &node.description.work);
+            (node.id, stated)
+        })
+        .collect();
     let mut finished: Vec<(usize, Option<String>)> = Vec::new();
     for (at, fact) in facts.iter_mut().enumerate() {
         if let Fact::NodeAdded { node } = fact
             && let Some(stated) = stated_progress(ctx, &node.profile, &node.description.work)
+            && was_stated.get(&node.id) != Some(&Some(stated))
         {
             node.progress = stated;
             if stated == Progress::Complete {
@@ -110,8 +232,9 @@ fn state_added_progress(ctx: &Context<'_>, facts: &mut [Fact]) {
             }
         }
     }
+    let mut believed = Vec::new();
     if finished.is_empty() {
-        return;
+        return Ok(believed);
     }
     let paths: Vec<String> = finished
         .iter()
@@ -128,55 +251,137 @@ fn state_added_progress(ctx: &Context<'_>, facts: &mut [Fact]) {
         .collect();
     // By index into the facts: the nodes exist nowhere else yet, and a fresh clone adds tens of
     // thousands.
-    let mut children: HashMap<NodeId, Vec<usize>> = HashMap::new();
+    let mut family = AddedFamily::default();
     for (at, fact) in facts.iter().enumerate() {
-        if let Fact::NodeAdded { node } = fact
-            && let Some(parent) = node.parent
-        {
-            children.entry(parent).or_default().push(at);
+        if let Fact::NodeAdded { node } = fact {
+            family.places.insert(node.id, at);
+            if let Some(parent) = node.parent {
+                family.children.entry(parent).or_default().push(at);
+            }
         }
     }
     for (at, path) in &finished {
         let came_with_git = path.as_deref().is_some_and(|path| tracked.contains(path));
-        settle_finished(ctx, *at, came_with_git, &children, facts);
+        if settle_finished(ctx, state, *at, came_with_git, &family, facts)? {
+            believed.extend(family.describe_ticket(state, *at, facts)?);
+        }
+    }
+    Ok(believed)
+}
+
+/// The nodes that these facts add, by index into the facts.
+#[derive(Default)]
+struct AddedFamily {
+    places: HashMap<NodeId, usize>,
+    children: HashMap<NodeId, Vec<usize>>,
+}
+
+impl AddedFamily {
+    /// Describes an added ticket, which has no path in the state yet.
+    fn describe_ticket(
+        &self,
+        state: &dyn Snapshot,
+        at: usize,
+        facts: &[Fact],
+    ) -> Result<Option<BelievedTicket>, Failure> {
+        let Some(Fact::NodeAdded { node }) = facts.get(at) else {
+            return Ok(None);
+        };
+        let mut path = node.alias.clone();
+        let mut above = node.parent;
+        // A chain is as long as there are nodes at most; a circle ends there.
+        for _ in 0..=facts.len() {
+            let Some(id) = above else { break };
+            let added = self.places.get(&id).and_then(|at| facts.get(*at));
+            match added {
+                Some(Fact::NodeAdded { node }) => {
+                    path = format!("{}/{path}", node.alias);
+                    above = node.parent;
+                }
+                _ => {
+                    if let Some(known) = state.load_node(id)? {
+                        path = format!("{}/{path}", load_node_path(state, &known)?);
+                    }
+                    break;
+                }
+            }
+        }
+        let key = NodeKey {
+            profile: node.profile.clone(),
+            path,
+        };
+        Ok(Some(BelievedTicket {
+            alias: node.alias.clone(),
+            key: key.to_string(),
+        }))
     }
 }
 
-/// Completes what is below the finished node that the fact at `at` adds, or opens the node.
+/// Completes what is below the finished node that the fact at `at` adds, or opens the node. Returns
+/// whether it was believed although scenarios of it are open as far as this working copy knows.
 fn settle_finished(
     ctx: &Context<'_>,
+    state: &dyn Snapshot,
     at: usize,
     came_with_git: bool,
-    children: &HashMap<NodeId, Vec<usize>>,
+    family: &AddedFamily,
     facts: &mut [Fact],
-) {
-    let is_item = |node: &Node| {
-        let profile = ctx.find_profile(&node.profile);
-        let level = profile.and_then(|profile| profile.find_level(&node.level));
-        level.is_some_and(|level| level.items.is_some())
-    };
+) -> Result<bool, Failure> {
     let Some(Fact::NodeAdded { node }) = facts.get(at) else {
-        return;
+        return Ok(false);
     };
-    let (id, alias) = (node.id, node.alias.clone());
-    let mut open: Option<String> = None;
-    for child in children.get(&id).into_iter().flatten() {
+    let ticket = node.clone();
+    let mut open: Vec<OpenNode> = Vec::new();
+    let (mut has_children, mut is_believed) = (false, false);
+    for child in family.children.get(&ticket.id).into_iter().flatten() {
         let Some(Fact::NodeAdded { node }) = facts.get_mut(*child) else {
             continue;
         };
+        has_children = has_children || !node.is_dropped();
         match node.progress {
             Progress::Complete => {}
-            _ if came_with_git && is_item(node) => node.progress = Progress::Complete,
-            _ => drop(open.get_or_insert_with(|| node.alias.clone())),
+            _ if came_with_git && is_item(ctx, node) => {
+                node.progress = Progress::Complete;
+                is_believed = true;
+            }
+            _ if node.is_dropped() => {}
+            progress => open.push(OpenNode {
+                path: format!("{}/{}", ticket.alias, node.alias),
+                progress,
+                is_scenario: is_item(ctx, node),
+            }),
         }
     }
-    let (Some(open), Some(Fact::NodeAdded { node })) = (open, facts.get_mut(at)) else {
-        return;
+    if came_with_git && open.is_empty() {
+        return Ok(is_believed);
+    }
+    let mut open_needs = list_open_needs(ctx, state, &ticket)?;
+    for name in &ticket.description.needs {
+        let is_needed = |fact: &Fact| matches!(fact, Fact::NodeAdded { node } if node.alias == *name && is_open(node));
+        if facts.iter().any(is_needed) && !open_needs.contains(name) {
+            open_needs.push(name.clone());
+        }
+    }
+    let below = AddedBelow {
+        open: &open,
+        has_children,
+        open_needs: &open_needs,
     };
-    node.progress = Progress::Active;
-    ctx.push_notice(Notice::Unproved {
-        why: format!("`{alias}` is not done: `{open}` is open"),
-        node: alias,
-        is_complete: false,
-    });
+    let (blocking, advice) = judge_added_ticket(ctx, &ticket, &below);
+    let is_complete = blocking.is_empty();
+    let gaps = match is_complete {
+        true => advice,
+        false => blocking,
+    };
+    if !gaps.is_empty() {
+        ctx.push_notice(Notice::Unproved {
+            why: describe_gaps(&ticket.alias, &gaps),
+            node: ticket.alias.clone(),
+            is_complete,
+        });
+    }
+    if let (false, Some(Fact::NodeAdded { node })) = (is_complete, facts.get_mut(at)) {
+        node.progress = Progress::Active;
+    }
+    Ok(false)
 }

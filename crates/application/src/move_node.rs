@@ -17,9 +17,10 @@ use serde::Serialize;
 use crate::absent_nodes::find_absent_by_name;
 use crate::claim_node::carry_renamed_claims;
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
-use crate::observe::with_observed;
+use crate::observe::with_observed_files;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::views::NodeView;
@@ -64,7 +65,7 @@ impl FormerNode {
 /// When one of them is unknown, the former one still has its file, or they are of different levels.
 pub fn move_node(ctx: &Context<'_>, request: &MoveRequest) -> Result<MoveOutcome, Failure> {
     // Everything: the present file may have been created a moment ago, and the former one deleted.
-    with_observed(ctx, ScanScope::Everything, |tx| {
+    with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let new = find_present_node(ctx, &*tx, &request.now)?;
         let (was, former) = find_former_node(ctx, &*tx, &request.was)?;
         refuse_unlike_nodes(&was, former.node(), &new)?;
@@ -76,7 +77,7 @@ pub fn move_node(ctx: &Context<'_>, request: &MoveRequest) -> Result<MoveOutcome
         let mut operation = ctx.new_operation(Verb::Move, format!("move {was} to {path}"));
         operation.at = now;
         operation.facts = facts;
-        let operation = tx.record_operation(operation)?;
+        let operation = record_with_decisions(ctx, planned, tx, operation)?;
         carry_renamed_claims(ctx, &*tx)?;
         Ok(MoveOutcome {
             success: true,

@@ -25,9 +25,10 @@ use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_with_ancestors};
 use crate::plan_backup::back_up_overwritten;
 use crate::presence_facts::{push_identity_facts, push_presence_facts};
+use crate::removed_scenarios::follow_removed_scenarios;
 use crate::scan::{
-    EarlierScan, FIRST_PLACEHOLDER_ID, NamedPlans, ScanResult, ScanScope, save_seen_head,
-    scan_named_plans, scan_plan_files, was_checked_out,
+    EarlierScan, FIRST_PLACEHOLDER_ID, NamedPlans, ScanResult, ScanScope, save_recorded_scan,
+    save_seen_head, scan_named_plans, scan_plan_files, was_checked_out,
 };
 use crate::scan_summary::summarise_changes;
 use crate::status_cascade::{cascade_statuses, count_stale_nodes};
@@ -162,11 +163,7 @@ pub(crate) fn observe_node<'s, 'w>(
             }
             drop(state);
             let state = observe_then_read(ctx, scope(id))?;
-            // It may have gone with a branch; then the name says so.
-            let (id, rest) = match state.load_node(id)? {
-                Some(_) => (id, rest),
-                None => find_node(ctx, &*state, words)?,
-            };
+            let (id, rest) = find_observed_node(ctx, &*state, words, (id, rest))?;
             Ok(ObservedNode { state, id, rest })
         }
         Err(failure) if failure.kind == FailureKind::NotFound => {
@@ -176,6 +173,23 @@ pub(crate) fn observe_node<'s, 'w>(
             Ok(ObservedNode { state, id, rest })
         }
         Err(failure) => Err(failure),
+    }
+}
+
+/// Finds a node again after changes were recorded: another one may have its name now, or it went with a
+/// branch. One that was renamed is still meant by its former name.
+fn find_observed_node<'w>(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    words: &'w [String],
+    known: (NodeId, &'w [String]),
+) -> Result<(NodeId, &'w [String]), Failure> {
+    match find_node(ctx, state, words) {
+        Err(failure) if failure.kind == FailureKind::NotFound => match state.load_node(known.0)? {
+            Some(_) => Ok(known),
+            None => Err(failure),
+        },
+        found => found,
     }
 }
 
@@ -301,9 +315,9 @@ fn with_node_files<T>(
         (true, LineageText::AsRecorded) => None,
     }
     .or(observed);
-    let (id, rest) = match tx.load_node(id)? {
-        Some(_) => (id, rest),
-        None => match find_node(ctx, &*tx, words) {
+    let (id, rest) = match &observed {
+        None => (id, rest),
+        Some(_) => match find_observed_node(ctx, &*tx, words, (id, rest)) {
             Ok(found) => found,
             Err(failure) => return keep_observed(ctx, tx, observed, failure),
         },
@@ -424,18 +438,9 @@ fn record_changes(ctx: &Context<'_>, scope: ScanScope, seen: EarlierScan) -> Res
     Ok(())
 }
 
-/// Runs `act` in a write transaction that first records the changes in `scope`.
+/// Runs `act`, which may plan files, in a write transaction that first records the changes in `scope`.
 ///
 /// The observed changes are kept if `act` is refused.
-pub(crate) fn with_observed<T>(
-    ctx: &Context<'_>,
-    scope: ScanScope,
-    act: impl FnOnce(&mut dyn Transaction) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    with_observed_files(ctx, scope, None, |_, tx| act(tx))
-}
-
-/// Like [`with_observed`] for an operation that writes files, as [`with_node_files`].
 pub(crate) fn with_observed_files<T>(
     ctx: &Context<'_>,
     scope: ScanScope,
@@ -538,6 +543,9 @@ fn record_scanned(
         .map(|operation| record_built(ctx, tx, operation, Verb::Observe))
         .transpose()?;
     tx.save_file_stamps(&stamps)?;
+    if let Some(recorded) = operation.filter(|_| seen.is_cacheable) {
+        save_recorded_scan(ctx, &*tx, recorded)?;
+    }
     save_seen_head(ctx, tx, seen.is_whole)?;
     if seen.is_whole {
         finish_build(ctx, tx)?;
@@ -616,6 +624,8 @@ fn record_planned_operation(
         return Ok(None);
     }
     let mut operation = operation.unwrap_or_else(|| ctx.new_operation(verb, String::new()));
+    // Unlike that of an edit that was noticed, the author of these files is known.
+    operation.by = ctx.actor.clone();
     operation.summary = summary;
     operation.facts.extend(more);
     planned.record_operation(tx, operation).map(Some)
@@ -719,9 +729,10 @@ pub(crate) fn derive_operation(
     let tree = load_sighted_tree(tx, &seen.sightings)?;
     let now = ctx.clock.now();
     let mut facts = facts_from_observations(&tree, &seen.sightings, now);
-    follow_file_progress(ctx, tx, &mut facts)?;
+    follow_file_progress(ctx, tx, seen, &mut facts)?;
     push_identity_facts(&*tx, seen, &mut facts)?;
     push_presence_facts(ctx, &*tx, seen, now, &mut facts)?;
+    follow_removed_scenarios(ctx, &*tx, &mut facts)?;
     receive_decisions(ctx, &*tx, &seen.decisions, &mut facts)?;
     if facts.is_empty() {
         return Ok(None);

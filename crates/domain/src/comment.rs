@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::decision::DecisionId;
-use crate::ids::{Digest32, NodeId, OperationId, Principal};
+use crate::ids::{CanonicalHash, Digest32, NodeId, OperationId, Principal};
 use crate::node::{Node, Status};
 use crate::record::Recorded;
 use crate::text_anchor::TextAnchor;
@@ -38,9 +38,12 @@ pub struct Comment {
 /// Number of hexadecimal digits of a comment's id.
 const ID_DIGITS: usize = 10;
 
-/// What a comment is about: words of the text, or another comment.
+/// What a comment is about: the plan's text, words of it, or another comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentPlace {
+    /// The plan's text when it was made. Times of changes differ from clone to clone, texts do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<CanonicalHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<TextAnchor>,
     /// Whether the words are in the prose, not in the plan.
@@ -51,7 +54,7 @@ pub struct CommentPlace {
 }
 
 impl CommentPlace {
-    /// Whether the comment is about the plan as a whole, and begins a thread.
+    /// Whether nothing is said about the place, as in comments of earlier versions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -176,7 +179,18 @@ impl Comment {
     /// Whether the comment is open: the plan was neither changed nor decided on since.
     #[must_use]
     pub fn is_open(&self, node: &Node) -> bool {
-        // There is no "resolved" flag to forget: any change of the node counts as the answer.
+        // There is no "resolved" flag to forget: another text counts as the answer, and so does a
+        // decision. Both are the same in every clone, and on every branch with this text.
+        if let Some(plan) = self.place.plan {
+            let decided = [
+                node.approval.as_ref().map(|approval| approval.at),
+                node.condemnation.as_ref().map(|objection| objection.at),
+            ];
+            let text = node.content.canonical_hash();
+            return text.is_none_or(|text| text == plan)
+                && decided.into_iter().flatten().all(|at| at <= self.at);
+        }
+        // Made without a text: any later change of the node.
         let open_since = self.carried_at.unwrap_or(self.at).max(self.at);
         open_since >= node.updated_at
     }

@@ -20,7 +20,7 @@ use super::made_proofs::decide_proofs;
 use super::receive::state_mark;
 use super::sign::{refuse_unsignable, sign_decision};
 use super::undone::decide_undone;
-use super::{load_decision_key, load_decisions};
+use super::{load_decision_key, load_decisions, load_node_decisions, named_plan_file};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
@@ -104,6 +104,7 @@ pub(crate) fn attach_decision(
         at: operation.at,
         supersedes,
         signature: None,
+        plan_file: None,
     };
     let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
     operation.facts.extend(new.to_fact());
@@ -120,17 +121,19 @@ fn attach_decisions(
     let mut made = Vec::new();
     let mut facts = Vec::new();
     // First, because the loop makes no decision about nodes whose verdict is only carried.
-    let carried = carry_decisions(tx, operation)?;
+    let carried = carry_decisions(ctx, tx, operation)?;
     for (id, mut change) in collect_changes(tx, operation)? {
-        // The same decision about a text with other references: it is carried, not made again.
-        if carried.rebound.contains(&id) {
+        // The same decision about a text with other references, or that was made at the place a plan
+        // was moved to: it is carried, not made again.
+        if carried.rebound.contains(&id) || operation.verb == Verb::Move {
             change.after = change.before.clone();
         }
         let Some(node) = tx.load_node(id)? else {
             continue;
         };
         let key = load_decision_key(tx, &node)?;
-        let mut known = load_decisions(tx, &key)?;
+        let plan_file = named_plan_file(ctx, tx, &node)?;
+        let mut known = load_node_decisions(tx, &node)?;
         let verdict = decide_verdict(
             &key,
             &known,
@@ -149,9 +152,14 @@ fn attach_decisions(
                 at: operation.at,
                 supersedes,
                 signature: None,
+                plan_file: None,
             }
         });
         for decision in verdict.into_iter().chain(progress) {
+            let decision = Decision {
+                plan_file: plan_file.clone(),
+                ..decision
+            };
             let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
             // The verdict below is aligned with the decisions as they will be, the new ones
             // included.
@@ -160,14 +168,14 @@ fn attach_decisions(
         }
         facts.extend(align_verdict(tx, operation.verb, &node, &change, &known)?);
     }
-    made.extend(decide_comments(tx, operation)?);
+    made.extend(decide_comments(ctx, tx, operation)?);
     made.extend(decide_notes(
         tx,
         &operation.by,
         operation.at,
         &operation.facts,
     )?);
-    made.extend(decide_proofs(tx, operation)?);
+    made.extend(decide_proofs(ctx, tx, operation, &carried)?);
     made.extend(decide_undone(tx, operation)?);
     made.extend(carried.made);
     facts.extend(carried.facts);
@@ -289,6 +297,7 @@ pub(super) fn verdict_facts(node: NodeId, before: &NodeVerdict, after: NodeVerdi
 
 /// Returns the decisions for added and removed comments; an added one gets the id of its decision.
 fn decide_comments(
+    ctx: &Context<'_>,
     tx: &dyn Transaction,
     operation: &mut NewOperation,
 ) -> Result<Vec<NewDecision>, Failure> {
@@ -324,6 +333,7 @@ fn decide_comments(
                     at: comment.at,
                     supersedes: Vec::new(),
                     signature: None,
+                    plan_file: named_plan_file(ctx, tx, &node)?,
                 });
                 // Before the fact is recorded: the decision is a part of the comment's key, so that
                 // several comments received by one operation have different ones.
@@ -345,6 +355,7 @@ fn decide_comments(
                     at: operation.at,
                     supersedes: vec![of],
                     signature: None,
+                    plan_file: named_plan_file(ctx, tx, &node)?,
                 }));
             }
             _ => {}
@@ -375,7 +386,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
     let written = with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let mut made = Vec::new();
         for node in tx.nodes_outside(&[domain::trail::PROFILE])? {
-            made.extend(decide_existing(&*tx, &node)?);
+            made.extend(decide_existing(ctx, &*tx, &node)?);
         }
         let mut operation = ctx.new_operation(Verb::Migrate, String::new());
         for (_, comment) in domain::record::read_records::<Comment>(&*tx, "")? {
@@ -391,6 +402,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
                     at: comment.at,
                     supersedes: Vec::new(),
                     signature: None,
+                    plan_file: named_plan_file(ctx, &*tx, &node)?,
                 });
                 operation.facts.extend(rekey_comment(comment, &new.id));
                 made.push(new);
@@ -445,7 +457,11 @@ fn rekey_comment(comment: Comment, id: &DecisionId) -> Vec<Fact> {
 }
 
 /// Returns the decisions a node stands on that are not files yet.
-fn decide_existing(tx: &dyn Snapshot, node: &Node) -> Result<Vec<NewDecision>, Failure> {
+fn decide_existing(
+    ctx: &Context<'_>,
+    tx: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<NewDecision>, Failure> {
     let verdict = verdict_of_node(node.clone());
     // Trees that are only the work of a machine have no verdicts, and cost no look-up.
     let has_progress = node.progress != Progress::Pending && node.description.work.is_none();
@@ -453,7 +469,8 @@ fn decide_existing(tx: &dyn Snapshot, node: &Node) -> Result<Vec<NewDecision>, F
         return Ok(Vec::new());
     }
     let key = load_decision_key(tx, node)?;
-    let known = load_decisions(tx, &key)?;
+    let known = load_node_decisions(tx, node)?;
+    let plan_file = named_plan_file(ctx, tx, node)?;
     let mut made = Vec::new();
     let in_force = decisions_in_force(&known);
     if !in_force
@@ -489,7 +506,13 @@ fn decide_existing(tx: &dyn Snapshot, node: &Node) -> Result<Vec<NewDecision>, F
             at: node.updated_at,
             supersedes: Vec::new(),
             signature: None,
+            plan_file: None,
         });
     }
-    Ok(made.into_iter().map(NewDecision::from_decision).collect())
+    let with_file = |decision| Decision {
+        plan_file: plan_file.clone(),
+        ..decision
+    };
+    let made = made.into_iter().map(with_file);
+    Ok(made.map(NewDecision::from_decision).collect())
 }

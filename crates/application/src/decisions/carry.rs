@@ -3,19 +3,22 @@
 //! Decisions name their node by path. After a shape change the decisions of a node are recorded under
 //! its new path, and one decision about the project says so to every other clone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use domain::comment::Comment;
 use domain::decision::{CarriedTo, Decision, DecisionId, KnownDecision, PROJECT_KEY, Verdict};
 use domain::fact::Fact;
-use domain::ids::NodeId;
+use domain::ids::{CanonicalHash, NodeId};
 use domain::node::Node;
 use domain::ports::{NewOperation, NodeKey, Transaction};
+use domain::presence::AbsentNode;
 use domain::record::{RecordKey, Recorded as _};
 use domain::tree::Tree;
 
 use super::attach::NewDecision;
-use super::load_decisions;
+use super::{decision_key, has_free_names, load_decision_key, load_decisions, load_node_decisions};
 use crate::claim_node::may_rename_nodes;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::load_plan_tree;
 
@@ -29,11 +32,24 @@ pub(super) struct Carried {
     pub(super) made: Vec<NewDecision>,
     pub(super) facts: Vec<Fact>,
     /// Nodes whose approval or rejection is only bound to rewritten texts: no new decision.
-    pub(super) rebound: Vec<NodeId>,
+    pub(super) rebound: HashSet<NodeId>,
+    /// The keys that nodes have after the operation, if those are others.
+    keys: HashMap<NodeId, String>,
+}
+
+impl Carried {
+    /// Returns the key for a decision that the operation makes about a node.
+    pub(super) fn key_after(&self, tx: &dyn Transaction, node: &Node) -> Result<String, Failure> {
+        match self.keys.get(&node.id) {
+            Some(key) => Ok(key.clone()),
+            None => Ok(load_decision_key(tx, node)?),
+        }
+    }
 }
 
 /// Returns the decisions that follow their nodes to other paths or rewritten texts.
 pub(super) fn carry_decisions(
+    ctx: &Context<'_>,
     tx: &dyn Transaction,
     operation: &NewOperation,
 ) -> Result<Carried, Failure> {
@@ -41,28 +57,47 @@ pub(super) fn carry_decisions(
         rebound: find_rebound(&operation.facts),
         ..Carried::default()
     };
+    let reworded = find_reworded_comments(&operation.facts);
     // Nearly every operation ends here: the tree is loaded only for those that can change a path.
-    if carried.rebound.is_empty() && !may_rename_nodes(&operation.facts) {
+    if carried.rebound.is_empty() && reworded.is_empty() && !may_rename_nodes(&operation.facts) {
         return Ok(carried);
     }
     let before = load_plan_tree(tx)?;
     let after = apply_names(&before, &operation.facts);
     let mut moved: BTreeMap<DecisionId, CarriedTo> = BTreeMap::new();
-    for node in before.nodes() {
-        let Some(now) = after.get(node.id) else {
+    let absent = find_returned_names(&operation.facts);
+    let former = before.nodes().map(|node| (node.id, key_of(&before, node)));
+    for (id, old_key) in former.chain(absent) {
+        let Some(now) = after.get(id) else {
             continue;
         };
-        let (old_key, new_key) = (key_of(&before, node), key_of(&after, now));
-        let is_rebound = carried.rebound.contains(&node.id);
-        if old_key == new_key && !is_rebound {
+        let new_key = key_of(&after, now);
+        let is_rebound = carried.rebound.contains(&id);
+        let is_commented = reworded.values().any(|(of, _)| *of == id);
+        if old_key == new_key && !is_rebound && !is_commented {
             continue;
         }
-        for known in load_decisions(tx, &old_key)? {
+        if old_key != new_key {
+            carried.keys.insert(id, new_key.clone());
+        }
+        let node = before.get(id);
+        let known = match node {
+            Some(node) => load_node_decisions(tx, node)?,
+            None => load_decisions(tx, &old_key)?,
+        };
+        let plan_file = named_plan_file(ctx, &after, now);
+        for known in known {
             let Some(id) = known.id.clone() else { continue };
             let mut current = known.decision.clone();
             current.node.clone_from(&new_key);
-            if is_rebound {
+            current.plan_file.clone_from(&plan_file);
+            if let Some(node) = node.filter(|_| is_rebound) {
                 rebind_decision(&mut current, node, &operation.facts);
+            }
+            if let (Verdict::Commented { place, .. }, Some((_, plan))) =
+                (&mut current.what, reworded.get(&id))
+            {
+                place.plan = *plan;
             }
             // The file says what was decided where; the move is told against that.
             let original = known.as_in_file().clone();
@@ -92,15 +127,37 @@ pub(super) fn carry_decisions(
             at: operation.at,
             supersedes: Vec::new(),
             signature: None,
+            plan_file: None,
         };
         carried.made.push(NewDecision::from_decision(decision));
     }
     Ok(carried)
 }
 
+/// Returns the nodes that are taken out of the records of absent ones, with their former keys.
+fn find_returned_names(facts: &[Fact]) -> Vec<(NodeId, String)> {
+    let returned = facts.iter().filter_map(|fact| match fact {
+        Fact::RecordChanged {
+            record,
+            before: Some(body),
+            after: None,
+        } if record.kind == AbsentNode::KIND => {
+            let absent: AbsentNode = serde_json::from_value(body.clone()).ok()?;
+            let name = NodeKey {
+                profile: absent.node.profile,
+                path: absent.name,
+            };
+            Some((absent.node.id, decision_key(name)))
+        }
+        _ => None,
+    });
+    returned.collect()
+}
+
 fn back_to(original: &Decision) -> CarriedTo {
     CarriedTo {
         node: original.node.clone(),
+        plan_file: original.plan_file.clone(),
         texts: None,
     }
 }
@@ -132,7 +189,7 @@ pub(super) fn rekey_facts(
 
 /// Returns the nodes whose verdict facts keep author and time: the same decision about a rewritten
 /// text.
-fn find_rebound(facts: &[Fact]) -> Vec<NodeId> {
+fn find_rebound(facts: &[Fact]) -> HashSet<NodeId> {
     facts
         .iter()
         .filter_map(|fact| match fact {
@@ -149,6 +206,26 @@ fn find_rebound(facts: &[Fact]) -> Vec<NodeId> {
             _ => None,
         })
         .collect()
+}
+
+/// Returns the comments that are about another text now, by decision: their node, and that text.
+fn find_reworded_comments(facts: &[Fact]) -> BTreeMap<DecisionId, (NodeId, Option<CanonicalHash>)> {
+    let parse = |body: &Option<serde_json::Value>| -> Option<Comment> {
+        serde_json::from_value(body.clone()?).ok()
+    };
+    let changed = facts.iter().filter_map(|fact| match fact {
+        Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } if record.kind == Comment::KIND => {
+            let (before, after) = (parse(before)?, parse(after)?);
+            (before.place.plan != after.place.plan)
+                .then_some((after.decision?, (after.node, after.place.plan)))
+        }
+        _ => None,
+    });
+    changed.collect()
 }
 
 /// Binds a decision to the texts of the facts, if it is the one they change.
@@ -207,11 +284,19 @@ fn apply_names(tree: &Tree, facts: &[Fact]) -> Tree {
 }
 
 fn key_of(tree: &Tree, node: &Node) -> String {
-    let key = NodeKey {
+    decision_key(NodeKey {
         profile: node.profile.clone(),
         path: tree.alias_path(node),
-    };
-    key.to_string()
+    })
+}
+
+/// Returns the file that decisions about a node of a tree name, as [`super::named_plan_file`].
+fn named_plan_file(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
+    let lineage = std::iter::successors(Some(node), |node| tree.parent_of(node));
+    if !lineage.clone().any(|node| has_free_names(ctx, node)) {
+        return None;
+    }
+    lineage.into_iter().find_map(|node| node.path.clone())
 }
 
 /// Returns the decisions whose place differs from what the moves in force say, as known and as they
@@ -284,6 +369,7 @@ mod tests {
         let entry = |number: usize| {
             let (text, version) = (CanonicalHash(digest(number)), VersionHash(digest(number)));
             let to = CarriedTo {
+                plan_file: None,
                 node: format!(
                     "story:{}/scene-{number:04}",
                     "глава-двадцать-первая/".repeat(4)
@@ -311,6 +397,7 @@ mod tests {
             at: Timestamp::from_millis(1),
             supersedes: Vec::new(),
             signature: None,
+            plan_file: None,
         };
         let (_, text) = render_decision_file(&decision);
         assert!(

@@ -68,6 +68,7 @@ pub(super) fn decide_notes(
             at,
             supersedes,
             signature: None,
+            plan_file: None,
         };
         match (parse(before), parse(after)) {
             (None, Some(pinned)) => {

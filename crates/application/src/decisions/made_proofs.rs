@@ -7,19 +7,23 @@ use domain::decision::{
 };
 use domain::fact::Fact;
 use domain::ids::NodeId;
-use domain::ports::{NewOperation, Snapshot};
+use domain::ports::{NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, read_record, record_changed_fact};
 use domain::work::evidence::{Evidence, ProofCheck};
 
 use super::attach::NewDecision;
-use super::{load_decision_key, load_decisions};
+use super::carry::Carried;
+use super::{load_node_decisions, named_plan_file};
+use crate::context::Context;
 use crate::evidence::{evidence_key, node_of_evidence};
 use crate::failure::Failure;
 
 /// Returns the decisions for the proofs that an operation declares, runs or takes away.
 pub(super) fn decide_proofs(
-    state: &dyn Snapshot,
+    ctx: &Context<'_>,
+    state: &dyn Transaction,
     operation: &NewOperation,
+    carried: &Carried,
 ) -> Result<Vec<NewDecision>, Failure> {
     let mut made = Vec::new();
     for fact in &operation.facts {
@@ -45,8 +49,10 @@ pub(super) fn decide_proofs(
             parsed.unwrap_or_default()
         };
         let (before, after) = (parse(before), parse(after));
-        let key = load_decision_key(state, &node)?;
-        let known = load_decisions(state, &key)?;
+        let known = load_node_decisions(state, &node)?;
+        // A change of shape: the others have to find the decision at the new place.
+        let key = carried.key_after(state, &node)?;
+        let plan_file = named_plan_file(ctx, state, &node)?;
         let decide = |what, supersedes| {
             NewDecision::from_decision(Decision {
                 node: key.clone(),
@@ -55,6 +61,7 @@ pub(super) fn decide_proofs(
                 at: operation.at,
                 supersedes,
                 signature: None,
+                plan_file: plan_file.clone(),
             })
         };
         for proof in &after.proofs {

@@ -7,15 +7,13 @@ use domain::decision::{
 };
 use domain::ids::Principal;
 use domain::operation::Verb;
-use domain::ports::DecisionFolder;
+use domain::ports::{DecisionFolder, Snapshot};
 use domain::record::record_changed_fact;
 use domain::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    DecisionChanges, load_all_decisions, load_decision_key, load_decisions, receive_decisions,
-};
+use super::{DecisionChanges, load_all_decisions, load_node_decisions, receive_decisions};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{load_node, reject_extra_words};
@@ -74,8 +72,8 @@ pub fn list_decisions(ctx: &Context<'_>, words: &[String]) -> Result<Vec<Decisio
     } else {
         let seen = observe_node(ctx, words, ScanScope::Lineage)?;
         reject_extra_words(seen.rest)?;
-        let key = load_decision_key(&*seen.state, &load_node(&*seen.state, seen.id)?)?;
-        found = view_decisions(&load_decisions(&*seen.state, &key)?);
+        let node = load_node(&*seen.state, seen.id)?;
+        found = view_decisions(&load_node_decisions(&*seen.state, &node)?);
     }
     // By id within one time: the records come from a hash map.
     found.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
@@ -169,8 +167,9 @@ pub fn adopt_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
     };
     folder.mark_adopted()?;
     // After the clone is marked: a process killed in between leaves an adopted clone, and the next
-    // scan counts what the policy lets it count.
-    let state = ctx.store.begin_read()?;
+    // scan counts what the policy lets it count. With a scan, because in a fresh clone nothing is
+    // known yet.
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
     let waiting: Vec<DecisionId> = load_all_decisions(&*state)?
         .into_values()
         .flatten()
@@ -182,6 +181,26 @@ pub fn adopt_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
         folder.mark_made_here(&waiting)?;
     }
     Ok(())
+}
+
+/// Lists the decisions made here whose files vanished although no other commit was checked out. Without
+/// a rejection's file the plan would count as approved again.
+pub(crate) fn list_vanished_decisions(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Vec<String>, Failure> {
+    let Some(folder) = ctx.decisions else {
+        return Ok(Vec::new());
+    };
+    let made_here = folder.made_here()?;
+    let mut found = Vec::new();
+    for known in load_all_decisions(state)?.into_values().flatten() {
+        let is_ours = known.id.as_ref().is_some_and(|id| made_here.contains(id));
+        if known.vanished && is_ours {
+            found.push(known.decision.describe_briefly());
+        }
+    }
+    Ok(found)
 }
 
 /// Writes the files of decisions that vanished although no other commit was checked out, and

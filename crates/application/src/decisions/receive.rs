@@ -1,19 +1,20 @@
 //! Takes over the decisions that came or went with git: a pull, a merge, a checkout, a stash.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use domain::comment::Comment;
 use domain::decision::{
-    Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, NodeVerdict, Verdict,
-    check_signature, decisions_in_force, parse_decision_file, signature_basis, stand_on_decisions,
+    Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, Verdict, check_signature,
+    decisions_in_force, parse_decision_file, signature_basis, stand_on_decisions,
 };
 use domain::fact::Fact;
 use domain::ids::{CanonicalHash, NodeId, OperationId};
-use domain::node::{Node, Progress};
+use domain::node::Progress;
 use domain::policy::ApprovalPolicy;
 use domain::ports::{
-    DecisionFolder, DecisionListing, FileReadResult, NodeKey, Snapshot, StateMark, Transaction,
+    DecisionFolder, DecisionListing, FileReadResult, LookDepth, Snapshot, StateMark, StoreFault,
+    Transaction,
 };
 use domain::record::record_changed_fact;
 use domain::text::count_with_noun;
@@ -22,9 +23,8 @@ use super::attach::verdict_facts;
 use super::carry::{find_carried_changes, rekey_facts};
 use super::made_notes::note_fact;
 use super::made_proofs::proof_fact;
-use super::{
-    MIN_NODES_TO_READ_ALL, find_node_by_key, load_all_decisions, load_decision_key, load_decisions,
-};
+use super::observed_nodes::{NodeState, ObservedNodes};
+use super::{MIN_NODES_TO_READ_ALL, find_nodes_by_key, load_all_decisions, load_decisions};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
 
@@ -46,6 +46,33 @@ impl DecisionChanges {
             changed,
             ..Self::default()
         }
+    }
+
+    /// Returns those of the nodes that no decision calls complete. A decision that does not count yet,
+    /// because the clone is not adopted, is one too.
+    pub(crate) fn retain_undecided(
+        &self,
+        state: &dyn Snapshot,
+        keys: Vec<String>,
+    ) -> Result<BTreeSet<String>, StoreFault> {
+        // By node: a fresh clone has as many decisions as tickets.
+        let mut arrived: HashMap<&str, Vec<&KnownDecision>> = HashMap::new();
+        for (_, after) in &self.changed {
+            arrived.entry(&after.decision.node).or_default().push(after);
+        }
+        let mut undecided = BTreeSet::new();
+        for key in keys {
+            let mut all = load_decisions(state, &key)?;
+            for after in arrived.get(key.as_str()).into_iter().flatten() {
+                all.retain(|known| known.id != after.id);
+                all.push((*after).clone());
+            }
+            all.retain(|known| known.present);
+            if !is_called_complete(&all) {
+                undecided.insert(key);
+            }
+        }
+        Ok(undecided)
     }
 
     /// Whether the folder is as recorded.
@@ -112,11 +139,25 @@ impl DecisionChanges {
     }
 }
 
+/// Whether a decision that no other one supersedes calls the node complete.
+fn is_called_complete(all: &[KnownDecision]) -> bool {
+    let complete = Verdict::Progress {
+        progress: Progress::Complete,
+    };
+    let superseded: BTreeSet<&DecisionId> = all
+        .iter()
+        .flat_map(|known| &known.decision.supersedes)
+        .collect();
+    all.iter()
+        .filter(|known| known.id.as_ref().is_none_or(|id| !superseded.contains(id)))
+        .any(|known| known.decision.what == complete)
+}
+
 /// Compares the decision files with the recorded decisions.
 pub(crate) fn find_decision_changes(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    thorough: bool,
+    depth: LookDepth,
 ) -> Result<DecisionChanges, Failure> {
     let Some(folder) = ctx.decisions else {
         return Ok(DecisionChanges::default());
@@ -124,18 +165,19 @@ pub(crate) fn find_decision_changes(
     // Nearly always unchanged, which a stat of git's index shows: the records are read only after
     // the folder is known to have changed.
     let mark = state_mark(ctx, state)?;
-    let Some(listing) = folder.list_changed(&mark, thorough)? else {
+    let Some(listing) = folder.list_changed(&mark, depth)? else {
         return Ok(DecisionChanges::default());
     };
     let mut known: HashMap<DecisionId, KnownDecision> = HashMap::new();
     for one in load_all_decisions(state)?.into_values().flatten() {
         known.extend(one.id.clone().map(|id| (id, one)));
     }
+    let damaged = find_damaged_files(ctx, &known, &listing);
     let mut changed = Vec::new();
-    for one in known.values() {
+    for (id, one) in &known {
         // Records outlive their files: a decision that went with its branch comes back with its
         // former trust, without another question to git (law 4).
-        let is_there = one.id.as_ref().is_some_and(|id| listing.ids.contains(id));
+        let is_there = listing.ids.contains(id) && !damaged.contains(id);
         if one.present != is_there {
             let after = KnownDecision {
                 present: is_there,
@@ -145,7 +187,7 @@ pub(crate) fn find_decision_changes(
             changed.push((Some(one.clone()), after));
         }
     }
-    report_vanished(ctx, folder, &listing, &changed)?;
+    report_vanished(ctx, folder, &listing, &damaged, &changed)?;
     for id in listing.ids.iter().filter(|id| !known.contains_key(id)) {
         changed.extend(read_decision(ctx, id).map(|decision| {
             let new = KnownDecision {
@@ -162,11 +204,11 @@ pub(crate) fn find_decision_changes(
     }
     // Decisions that did not count when they came may do so now: they were pushed meanwhile. With
     // another list of signers, or another rule, all are checked again.
-    let is_listed =
-        |one: &KnownDecision| one.id.as_ref().is_some_and(|id| listing.ids.contains(id));
     let waiting = known
-        .values()
-        .filter(|one| one.present && is_listed(one))
+        .iter()
+        .filter(|(id, _)| listing.ids.contains(id) && !damaged.contains(id))
+        .map(|(_, one)| one)
+        .filter(|one| one.present)
         .filter(|one| !one.trusted || !listing.is_basis_same)
         .map(|one| (Some(one.clone()), one.clone()));
     changed.extend(waiting);
@@ -199,6 +241,7 @@ fn report_vanished(
     ctx: &Context<'_>,
     folder: &dyn DecisionFolder,
     listing: &DecisionListing,
+    damaged: &BTreeSet<DecisionId>,
     changed: &[(Option<KnownDecision>, KnownDecision)],
 ) -> Result<(), Failure> {
     // With another commit checked out, files that are gone went with their branch.
@@ -210,6 +253,8 @@ fn report_vanished(
     let vanished: Vec<String> = changed
         .iter()
         .filter(|(_, after)| !after.present && is_ours(after))
+        // Those are there, and were reported.
+        .filter(|(_, after)| after.id.as_ref().is_none_or(|id| !damaged.contains(id)))
         .map(|(_, after)| after.decision.describe_briefly())
         .collect();
     if let Some(first) = vanished.first() {
@@ -219,6 +264,26 @@ fn report_vanished(
         });
     }
     Ok(())
+}
+
+/// Returns the known decisions whose files are not what was decided any more.
+///
+/// Read are those that were written since the last look, and those that did not count at that: they
+/// may be damaged still.
+fn find_damaged_files(
+    ctx: &Context<'_>,
+    known: &HashMap<DecisionId, KnownDecision>,
+    listing: &DecisionListing,
+) -> BTreeSet<DecisionId> {
+    let is_doubtful = |id: &&DecisionId| {
+        let one = known.get(*id);
+        one.is_some_and(|one| !one.present || listing.rewritten.contains(id))
+    };
+    let doubtful = listing.ids.iter().filter(is_doubtful);
+    doubtful
+        .filter(|id| read_decision(ctx, id).is_none())
+        .cloned()
+        .collect()
 }
 
 /// Reads a decision file; one that is not a decision is reported and does not count.
@@ -327,39 +392,26 @@ pub(crate) fn receive_decisions(
     let after = ObservedNodes::from_facts(facts);
     let changed = ChangesByNode::from_changes(changes);
     let moved = find_moved_decisions(tx, &after, &changed)?;
-    let mut affected = after.find_affected(tx)?;
-    for key in changed.0.keys().copied() {
-        if !affected.contains_key(key)
-            && let Some(id) = find_node_by_key(tx, key)?
-        {
-            affected.insert(key.to_owned(), id);
-        }
-    }
-    // A detected move changes no decision of the node's own key, so the lists above do not have it.
-    affected.extend(moved.iter().map(|(id, (key, _))| (key.clone(), *id)));
-    affected.retain(|_, id| !after.removed.contains(id));
+    let affected = find_affected_nodes(tx, &after, &changed, &moved)?;
     let all = match affected.len() {
         MIN_NODES_TO_READ_ALL.. => Some(load_all_decisions(tx)?),
         _ => None,
     };
-    for (key, id) in &affected {
+    for (id, key) in &affected {
         let known = match &all {
             Some(all) => all.get(key).cloned().unwrap_or_default(),
             None => load_decisions(tx, key)?,
         };
-        let mut known = changed.known_after(key, known);
+        let known = changed.known_after(key, known);
+        let mut known = after.select_decisions(tx, *id, key, known)?;
         // A plan that was moved before this clone saw it: its decisions name the former place.
-        if let (true, Some((_, former))) = (known.is_empty(), moved.get(id)) {
-            known.clone_from(former);
+        if let (true, Some(former)) = (known.is_empty(), moved.get(id)) {
+            known.clone_from(&former.known);
         }
         if !known.is_empty() {
             let state = after.state_of(tx, *id)?;
-            facts.extend(standing_facts(
-                *id,
-                &state,
-                &known,
-                changed.takes_back_progress(key),
-            ));
+            let takes_back_progress = known.iter().any(takes_back_progress);
+            facts.extend(standing_facts(*id, &state, &known, takes_back_progress));
             facts.extend(proof_fact(tx, *id, &known)?);
         }
     }
@@ -373,28 +425,96 @@ pub(crate) fn receive_decisions(
             }
         }
     }
+    let mut said = SaidOfNodes {
+        affected: BTreeMap::new(),
+        after: &after,
+        operation,
+    };
+    for (id, key) in &affected {
+        said.affected.entry(key.as_str()).or_default().push(*id);
+    }
+    // Comments of a plan that was moved before this clone saw it are told under the former key.
+    for (id, former) in &moved {
+        said.affected.insert(&former.former_key, vec![*id]);
+    }
     for (key, ones) in &changed.0 {
-        // Comments and notes are judged over all decisions of the key and not over the changed ones
-        // alone: what supersedes them may have been here for long.
-        let known = changed.known_after(key, load_decisions(tx, key)?);
-        let in_force: BTreeSet<&DecisionId> = decisions_in_force(&known)
-            .into_iter()
-            .filter_map(|one| one.id.as_ref())
-            .collect();
-        // What a withdrawal supersedes ends with its arrival, and holds again when it goes.
-        let touched: BTreeSet<&DecisionId> = ones
-            .iter()
-            .flat_map(|one| one.id.iter().chain(&one.decision.supersedes))
-            .collect();
-        for one in &known {
+        push_said_facts(tx, &said, &changed, (key, ones), facts)?;
+    }
+    Ok(())
+}
+
+/// Whether a decision about the progress of its node does not count any more.
+fn takes_back_progress(one: &KnownDecision) -> bool {
+    !one.counts() && matches!(one.decision.what, Verdict::Progress { .. })
+}
+
+/// Returns the nodes whose decisions may say something else now, with the keys of their decisions.
+fn find_affected_nodes(
+    tx: &dyn Transaction,
+    after: &ObservedNodes,
+    changed: &ChangesByNode<'_>,
+    moved: &HashMap<NodeId, MovedDecisions>,
+) -> Result<BTreeMap<NodeId, String>, Failure> {
+    let mut affected = after.find_affected(tx)?;
+    let keys: HashSet<String> = affected.values().cloned().collect();
+    for key in changed.0.keys().copied() {
+        if !keys.contains(key) || after.has_labels {
+            let nodes = find_nodes_by_key(tx, key)?;
+            affected.extend(nodes.into_iter().map(|node| (node.id, key.to_owned())));
+        }
+    }
+    // A detected move changes no decision of the node's own key, so the lists above do not have it.
+    affected.extend(moved.iter().map(|(id, moved)| (*id, moved.key.clone())));
+    affected.retain(|id, _| !after.removed.contains(id));
+    Ok(affected)
+}
+
+/// What is needed to give comments and notes to their nodes.
+struct SaidOfNodes<'c> {
+    /// By key: several, where nodes share an id.
+    affected: BTreeMap<&'c str, Vec<NodeId>>,
+    after: &'c ObservedNodes,
+    operation: OperationId,
+}
+
+/// Adds the facts about the comments and notes among the changed decisions of a key.
+fn push_said_facts(
+    tx: &dyn Transaction,
+    said: &SaidOfNodes<'_>,
+    changed: &ChangesByNode<'_>,
+    (key, ones): (&str, &[Cow<'_, KnownDecision>]),
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    // Comments and notes are judged over all decisions of the key and not over the changed ones
+    // alone: what supersedes them may have been here for long.
+    let known = changed.known_after(key, load_decisions(tx, key)?);
+    let in_force: BTreeSet<&DecisionId> = decisions_in_force(&known)
+        .into_iter()
+        .filter_map(|one| one.id.as_ref())
+        .collect();
+    // What a withdrawal supersedes ends with its arrival, and holds again when it goes.
+    let touched: BTreeSet<&DecisionId> = ones
+        .iter()
+        .flat_map(|one| one.id.iter().chain(&one.decision.supersedes))
+        .collect();
+    let nodes = said.affected.get(key).map(Vec::as_slice);
+    for node in nodes.unwrap_or_default() {
+        let held = match nodes {
+            // The only one: also of a moved plan, which does not have this key.
+            Some([_]) => known.clone(),
+            _ => said.after.select_decisions(tx, *node, key, known.clone())?,
+        };
+        for one in &held {
             let Some(id) = one.id.as_ref().filter(|id| touched.contains(id)) else {
                 continue;
             };
             let holds = in_force.contains(id);
-            if let Some(node) = affected.get(*key) {
-                facts.extend(comment_fact(tx, *node, id, one, holds, operation)?);
-            }
-            let note = note_fact(tx, one, holds, facts)?;
+            facts.extend(comment_fact(tx, *node, id, one, holds, said.operation)?);
+        }
+    }
+    for one in &known {
+        if let Some(id) = one.id.as_ref().filter(|id| touched.contains(id)) {
+            let note = note_fact(tx, one, in_force.contains(id), facts)?;
             facts.extend(note);
         }
     }
@@ -431,14 +551,6 @@ impl<'c> ChangesByNode<'c> {
         }
         known
     }
-
-    /// Whether a decision about the progress of a node does not count any more.
-    fn takes_back_progress(&self, key: &str) -> bool {
-        let changed = self.0.get(key).into_iter().flatten();
-        changed
-            .filter(|one| !one.counts())
-            .any(|one| matches!(one.decision.what, Verdict::Progress { .. }))
-    }
 }
 
 /// Returns the facts that bring a node to what its decisions say.
@@ -467,8 +579,15 @@ fn standing_facts(
     facts
 }
 
-/// Returns the decisions of plans that are at another place now, by the node that is there and its
-/// key.
+/// Decisions of a plan that is at another place now.
+struct MovedDecisions {
+    /// The key of the node that is there.
+    key: String,
+    former_key: String,
+    known: Vec<KnownDecision>,
+}
+
+/// Returns the decisions of plans that are at another place now, by the node that is there.
 ///
 /// A plan without decisions is the moved one if it has exactly the approved text of one plan
 /// that is gone, and no other plan has it: two identical stubs share no approval. A function of
@@ -477,7 +596,7 @@ fn find_moved_decisions(
     tx: &dyn Transaction,
     after: &ObservedNodes,
     changed: &ChangesByNode<'_>,
-) -> Result<HashMap<NodeId, (String, Vec<KnownDecision>)>, Failure> {
+) -> Result<HashMap<NodeId, MovedDecisions>, Failure> {
     let mut found = HashMap::new();
     // A plan that is moved while its decisions stay is followed by the scan itself.
     if changed.0.is_empty() {
@@ -491,14 +610,14 @@ fn find_moved_decisions(
     for key in changed.0.keys().copied() {
         // A plan is still, or again, at that path: its decisions are about it, whatever its text
         // is.
-        if keys.contains(key) || find_node_by_key(tx, key)?.is_some() {
+        if keys.contains(key) || !find_nodes_by_key(tx, key)?.is_empty() {
             continue;
         }
         let known = changed.known_after(key, load_decisions(tx, key)?);
         let approved = decisions_in_force(&known)
             .into_iter()
             .find_map(|one| one.decision.as_approval());
-        orphans.extend(approved.map(|approval| (approval.canonical, known)));
+        orphans.extend(approved.map(|approval| (approval.canonical, key, known)));
     }
     // Nearly always none: a decision comes and goes with its plan.
     if orphans.is_empty() {
@@ -520,15 +639,20 @@ fn find_moved_decisions(
             texts.entry(text).or_default().push(*id);
         }
     }
-    for (text, known) in &orphans {
-        let is_single = orphans.iter().filter(|(other, _)| other == text).count() == 1;
+    for (text, former_key, known) in &orphans {
+        let is_single = orphans.iter().filter(|(other, ..)| other == text).count() == 1;
         if let (true, Some([id])) = (is_single, texts.get(text).map(Vec::as_slice))
             && let Some(key) = after.key_of(tx, *id)?
             && changed
                 .known_after(&key, load_decisions(tx, &key)?)
                 .is_empty()
         {
-            found.insert(*id, (key, known.clone()));
+            let moved = MovedDecisions {
+                key,
+                former_key: (*former_key).to_owned(),
+                known: known.clone(),
+            };
+            found.insert(*id, moved);
         }
     }
     Ok(found)
@@ -566,140 +690,14 @@ fn comment_fact(
     Ok(match (recorded, wanted) {
         (None, Some(new)) => record_changed_fact(&new.record_key(), None, Some(&new)),
         (Some(old), None) => record_changed_fact(&old.record_key(), Some(&old), None),
+        // A change of shape rewrote the text it is about.
+        (Some(old), Some(new)) if old.place != new.place => {
+            let after = Comment {
+                place: new.place,
+                ..old.clone()
+            };
+            record_changed_fact(&old.record_key(), Some(&old), Some(&after))
+        }
         _ => None,
     })
-}
-
-/// The nodes as the observed facts leave them.
-struct ObservedNodes {
-    added: BTreeMap<NodeId, Node>,
-    /// Gone with their branch: their decisions went too, and come back with them.
-    removed: BTreeSet<NodeId>,
-    texts: BTreeMap<NodeId, Option<CanonicalHash>>,
-    progress: BTreeMap<NodeId, Progress>,
-}
-
-/// What a node's decisions are compared with.
-struct NodeState {
-    text: Option<CanonicalHash>,
-    parent_text: Option<CanonicalHash>,
-    verdict: NodeVerdict,
-    progress: Progress,
-}
-
-impl ObservedNodes {
-    fn from_facts(facts: &[Fact]) -> Self {
-        let (mut added, mut removed) = (BTreeMap::new(), BTreeSet::new());
-        let (mut texts, mut progress) = (BTreeMap::new(), BTreeMap::new());
-        for fact in facts {
-            match fact {
-                Fact::NodeAdded { node } => {
-                    texts.insert(node.id, node.content.canonical_hash());
-                    added.insert(node.id, (**node).clone());
-                }
-                Fact::NodeRemoved { node } => {
-                    removed.insert(node.id);
-                }
-                Fact::ContentChanged { node, after, .. } => {
-                    texts.insert(*node, after.canonical_hash());
-                }
-                Fact::ProgressChanged { node, after, .. } => {
-                    progress.insert(*node, *after);
-                }
-                _ => {}
-            }
-        }
-        Self {
-            added,
-            removed,
-            texts,
-            progress,
-        }
-    }
-
-    /// Returns the nodes whose texts changed, and their children, by the key of their decisions.
-    fn find_affected(&self, tx: &dyn Transaction) -> Result<BTreeMap<String, NodeId>, Failure> {
-        let mut found = BTreeMap::new();
-        for id in self.texts.keys() {
-            if let Some(key) = self.key_of(tx, *id)? {
-                found.insert(key, *id);
-            }
-            // The store has no children of an added node yet; those added with it are listed
-            // themselves.
-            if self.added.contains_key(id) {
-                continue;
-            }
-            for child in tx.load_children(*id)? {
-                found.insert(load_decision_key(tx, &child)?, child.id);
-            }
-        }
-        Ok(found)
-    }
-
-    fn key_of(&self, tx: &dyn Transaction, id: NodeId) -> Result<Option<String>, Failure> {
-        let mut aliases = Vec::new();
-        let mut above = Some(id);
-        // Up to the first ancestor that the store has: the nodes of a new branch are added
-        // together, and none of them can be loaded before the operation is recorded.
-        while let Some(id) = above {
-            match self.added.get(&id) {
-                Some(node) => {
-                    above = node.parent;
-                    aliases.push(node.alias.clone());
-                    if above.is_none() {
-                        aliases.reverse();
-                        let key = NodeKey {
-                            profile: node.profile.clone(),
-                            path: aliases.join("/"),
-                        };
-                        return Ok(Some(key.to_string()));
-                    }
-                }
-                None => {
-                    let Some(node) = tx.load_node(id)? else {
-                        return Ok(None);
-                    };
-                    let mut key = load_decision_key(tx, &node)?;
-                    for alias in aliases.iter().rev() {
-                        key.push('/');
-                        key.push_str(alias);
-                    }
-                    return Ok(Some(key));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn state_of(&self, tx: &dyn Transaction, id: NodeId) -> Result<NodeState, Failure> {
-        let node = match self.added.get(&id) {
-            Some(node) => Some(node.clone()),
-            None => tx.load_node(id)?,
-        };
-        let parent = node.as_ref().and_then(|node| node.parent);
-        let parent_text = match parent {
-            Some(parent) => self.text_of(tx, parent)?,
-            None => None,
-        };
-        Ok(NodeState {
-            text: self.text_of(tx, id)?,
-            parent_text,
-            progress: self
-                .progress
-                .get(&id)
-                .copied()
-                .or(node.as_ref().map(|node| node.progress))
-                .unwrap_or_default(),
-            verdict: node.map(super::attach::verdict_of_node).unwrap_or_default(),
-        })
-    }
-
-    fn text_of(&self, tx: &dyn Transaction, id: NodeId) -> Result<Option<CanonicalHash>, Failure> {
-        match self.texts.get(&id) {
-            Some(text) => Ok(*text),
-            None => Ok(tx
-                .load_node(id)?
-                .and_then(|node| node.content.canonical_hash())),
-        }
-    }
 }

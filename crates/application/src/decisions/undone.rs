@@ -62,6 +62,7 @@ pub(super) fn decide_undone(
                 at: undo.at,
                 supersedes: vec![id.clone()],
                 signature: None,
+                plan_file: None,
             });
         }
         // Decided again under another id, because it supersedes the one that is taken back: the

@@ -2,11 +2,42 @@
 //! plan. They are reported, never recorded.
 
 use domain::node::Node;
-use domain::ports::{FolderEntry, FolderEntryKind};
+use domain::ports::{FileStatResult, FolderEntry, FolderEntryKind};
 use domain::profile::{FilePattern, Level, find_expected_path};
 
 use super::{ParentFolder, Scanner};
-use crate::context::Notice;
+use crate::context::{Context, Notice};
+
+/// Lists the files directly in a folder, or in a folder in it that is named like a plan, that look like
+/// plans, with the paths they should have.
+pub(crate) fn list_misplaced_beside(ctx: &Context<'_>, folder: &str) -> Vec<(String, String)> {
+    let join = |folder: &str, name: &str| match folder {
+        "" => name.to_owned(),
+        _ => format!("{folder}/{name}"),
+    };
+    let mut found = Vec::new();
+    let mut add = |path: String| {
+        let expected = find_expected_path(ctx.profiles, &path);
+        // Beside the plan itself, another file with such a name is its author's.
+        let is_free = |expected: &String| ctx.files.stat_file(expected) == FileStatResult::Missing;
+        found.extend(expected.filter(is_free).map(|expected| (path, expected)));
+    };
+    for entry in ctx.files.list_folder(folder) {
+        let path = join(folder, &entry.name);
+        // Most folders end here, unread: their names are no plan's.
+        let may_be_plan = || find_expected_path(ctx.profiles, &format!("{path}/plan.md")).is_some();
+        match entry.kind {
+            FolderEntryKind::File => add(path),
+            FolderEntryKind::Folder if may_be_plan() => {
+                let inside = ctx.files.list_folder(&path).into_iter();
+                let files = inside.filter(|entry| entry.kind == FolderEntryKind::File);
+                files.for_each(|entry| add(join(&path, &entry.name)));
+            }
+            FolderEntryKind::Folder | FolderEntryKind::Other => {}
+        }
+    }
+    found
+}
 
 impl Scanner<'_, '_> {
     /// Reports an entry beside plans that looks like a plan, but is spelled otherwise.
@@ -40,6 +71,17 @@ impl Scanner<'_, '_> {
             if entry.kind == FolderEntryKind::File {
                 self.report_wrong_place(format!("{folder}/{}", entry.name));
             }
+        }
+    }
+
+    /// Reports what looks like a plan in a folder where the folders of plans are expected.
+    pub(super) fn report_misplaced_beside(&self, folder: &str) {
+        if self.ctx.has_planned_files() {
+            return;
+        }
+        for (path, expected) in list_misplaced_beside(self.ctx, folder) {
+            let notice = Notice::NotAtItsPlace { path, expected };
+            self.ctx.push_notice(notice);
         }
     }
 

@@ -25,7 +25,7 @@ use domain::node::{Content, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
 use domain::ports::{
     CheckedPaths, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind,
-    PlanFiles, Snapshot,
+    LookDepth, PlanFiles, Snapshot,
 };
 use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
 
@@ -34,8 +34,10 @@ use crate::decisions::{DecisionChanges, find_decision_changes};
 use crate::failure::Failure;
 
 pub(crate) use earlier_scan::{EarlierScan, FIRST_PLACEHOLDER_ID};
+pub(crate) use misplaced::list_misplaced_beside;
 pub(crate) use named_plans::{NamedPlans, NewPlanFile, scan_named_plans};
 pub(crate) use presence::{AbsentPlan, ReturnedPlan};
+pub(crate) use scan_cache::save_recorded_scan;
 pub(crate) use seen_head::{last_seen_branch, save_seen_head, was_checked_out};
 
 /// The part of the files that is scanned.
@@ -94,6 +96,8 @@ pub(crate) struct ScanResult {
     pub(crate) returned: Vec<ReturnedPlan>,
     /// Whether every file was compared.
     pub(crate) is_whole: bool,
+    /// Whether the scan cache may be saved under the operation that records these changes.
+    pub(crate) is_cacheable: bool,
     /// Whether new files were left out, because the slice is full.
     pub(crate) is_partial: bool,
     /// Every recorded node, if the scope includes the whole tree.
@@ -142,14 +146,19 @@ fn scan_and_inspect(
     inspect: InspectText<'_>,
 ) -> Result<ScanResult, Failure> {
     let is_whole = scope.is_whole();
+    let depth = match scope {
+        ScanScope::EverythingAnew => LookDepth::Files,
+        // Folders although only a part of the plans is compared: a decision file that is written or
+        // deleted by hand does not change git's index.
+        ScanScope::NextPart => LookDepth::Folders,
+        _ if is_whole => LookDepth::Folders,
+        _ => LookDepth::Index,
+    };
     let decisions = match scope {
         // Decisions are about plans that may not be recorded yet: the scan after the last slice
         // finds them.
         ScanScope::Slice => DecisionChanges::default(),
-        // Thorough although only a part of the plans is compared: a decision file that is written
-        // or deleted by hand does not change git's index.
-        ScanScope::NextPart => find_decision_changes(ctx, state, true)?,
-        _ => find_decision_changes(ctx, state, is_whole)?,
+        _ => find_decision_changes(ctx, state, depth)?,
     };
     let scope = match scope {
         // Decisions come with the texts they are about, so the other plans are scanned too.
@@ -432,8 +441,11 @@ impl<'a> Scanner<'_, 'a> {
                 self.report_misplaced(level, pattern, above, entry);
                 continue;
             };
-            // A stray file whose name looks like a node's folder.
+            // A stray file whose name looks like a node's folder. At the top it is a manuscript.
             if !pattern.entry_is_file() && entry.kind == FolderEntryKind::File {
+                if above.id.is_some() {
+                    self.report_misplaced(level, pattern, above, entry);
+                }
                 continue;
             }
             if depth == ScanDepth::One
@@ -464,6 +476,10 @@ impl<'a> Scanner<'_, 'a> {
                         folder: parent_folder(&path).to_owned(),
                     };
                     self.scan_below(profile, level, &below, depth)?;
+                    // Of those at the top, which are few; `tl check` looks beside all.
+                    if above.id.is_none() {
+                        self.report_misplaced_beside(&below.folder);
+                    }
                 }
                 continue;
             }

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::ids::{NodeId, VersionHash};
+use domain::ids::{CanonicalHash, NodeId, VersionHash};
 use domain::node::{Content, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, OwningNode};
 use domain::ports::TrackedState;
@@ -15,6 +15,8 @@ use domain::presence::{
 };
 use domain::profile::parent_folder;
 use domain::record::{read_record, read_records};
+use domain::version::compute_hashes;
+use domain::work::scenarios::scenario_body;
 
 use super::Scanner;
 use super::seen_head::was_checked_out;
@@ -191,38 +193,43 @@ impl Scanner<'_, '_> {
         nodes: &NodesById<'_>,
         ids: &mut HashMap<NodeId, NodeId>,
     ) -> Result<Vec<(NodeId, NodeId)>, Failure> {
-        let gone: Vec<PlanIdentity> = self
-            .gone_nodes(nodes)
-            .map(|node| PlanIdentity {
+        let mut gone: Vec<PlanIdentity> = Vec::new();
+        for node in self.gone_nodes(nodes) {
+            gone.push(PlanIdentity {
                 id: node.id,
                 parent: node.parent,
                 profile: node.profile.clone(),
                 level: node.level.clone(),
                 alias: node.alias.clone(),
-                canonical: node.content.canonical_hash(),
-            })
-            .collect();
+                canonical: match (&node.path, node.content.version_hash()) {
+                    (None, Some(version)) => self.hash_item_body(version)?,
+                    _ => node.content.canonical_hash(),
+                },
+            });
+        }
         if gone.is_empty() {
             return Ok(Vec::new());
         }
-        let new: Vec<PlanIdentity> = self
-            .survey
-            .sightings
-            .iter()
-            .filter_map(|sighting| match (&sighting.place, &sighting.found) {
-                (OwningNode::New(new), ObservedContent::Text { canonical, .. }) => {
-                    Some(PlanIdentity {
-                        id: new.id,
-                        parent: new.parent,
-                        profile: new.profile.clone(),
-                        level: new.level.clone(),
-                        alias: new.alias.clone(),
-                        canonical: Some(*canonical),
-                    })
-                }
-                _ => None,
-            })
-            .collect();
+        let mut new: Vec<PlanIdentity> = Vec::new();
+        for sighting in &self.survey.sightings {
+            if let OwningNode::New(place) = &sighting.place
+                && let ObservedContent::Text {
+                    canonical, version, ..
+                } = &sighting.found
+            {
+                new.push(PlanIdentity {
+                    id: place.id,
+                    parent: place.parent,
+                    profile: place.profile.clone(),
+                    level: place.level.clone(),
+                    alias: place.alias.clone(),
+                    canonical: match place.path {
+                        None => self.hash_item_body(*version)?,
+                        Some(_) => Some(*canonical),
+                    },
+                });
+            }
+        }
         let matched = match_moved_plans(&gone, &new);
         for (was, now) in &matched.moved {
             let (Some(node), Some(index)) = (nodes.get(was), self.sighting_of(*now)) else {
@@ -252,6 +259,18 @@ impl Scanner<'_, '_> {
             sighting.found != ObservedContent::Missing || !moved.contains(&sighting.place.node_id())
         });
         Ok(matched.ambiguous)
+    }
+
+    /// Returns a hash of what an item of a file says below its title: with another title it is the same
+    /// item. `None` if it says nothing there.
+    fn hash_item_body(&self, version: VersionHash) -> Result<Option<CanonicalHash>, Failure> {
+        let is_it = |text: &&String| VersionHash::of_bytes(text.as_bytes()) == version;
+        let text = match self.survey.texts.iter().find(is_it) {
+            Some(text) => Some(text.clone()),
+            None => self.state.load_text(version)?,
+        };
+        let body = text.as_deref().map(scenario_body).unwrap_or_default();
+        Ok((!body.is_empty()).then(|| compute_hashes(body).1))
     }
 
     /// Returns the recorded nodes whose text is gone, parents first.
@@ -359,17 +378,26 @@ impl Scanner<'_, '_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let untracked = self.find_untracked(nodes, &missing);
-        let Some(untracked) = untracked else {
-            return Ok(());
+        // Several working copies share this state: what is not in this one is in another.
+        let is_shared = !self.state.working_copy_secret().is_empty();
+        let untracked = match self.find_untracked(nodes, &missing, is_shared) {
+            Some(untracked) => {
+                // Whether these are still missing or absent depends on git's index, which the scan
+                // cache does not watch.
+                self.is_uncertain |= missing
+                    .iter()
+                    .any(|node| self.still_missing.contains(&node.id));
+                untracked
+            }
+            None if is_shared => return Ok(()),
+            // Without a repository a plan that is not there was deleted, and an item is not in its
+            // file any more.
+            None => {
+                let items = missing.iter().filter(|node| node.path.is_none());
+                items.map(|node| node.id).collect()
+            }
         };
-        // Whether these are still missing or absent depends on git's index, which the scan cache
-        // does not watch.
-        self.is_uncertain |= missing
-            .iter()
-            .any(|node| self.still_missing.contains(&node.id));
-        // Several working copies share this state: a file that is not in this one is in another.
-        if !self.state.working_copy_secret().is_empty() {
+        if is_shared {
             self.drop_missing(|id| untracked.contains(&id));
             return Ok(());
         }
@@ -424,7 +452,12 @@ impl Scanner<'_, '_> {
     }
 
     /// Returns which of the missing nodes git does not track here; `None` without a repository.
-    fn find_untracked(&self, nodes: &NodesById<'_>, missing: &[&Node]) -> Option<HashSet<NodeId>> {
+    fn find_untracked(
+        &self,
+        nodes: &NodesById<'_>,
+        missing: &[&Node],
+        is_shared: bool,
+    ) -> Option<HashSet<NodeId>> {
         let files: Vec<String> = missing
             .iter()
             .map(|node| match &node.path {
@@ -434,8 +467,10 @@ impl Scanner<'_, '_> {
             .collect();
         let states = self.tracked_states(&files)?;
         let is_gone = |node: &Node, file: &String, state: TrackedState| match state {
+            // An item that is not in its file is in another version of it: there is nothing to decide.
+            // Of a shared state it was taken out here only in an edited file.
+            _ if node.path.is_none() && !is_shared => true,
             TrackedState::Untracked => node.path.is_some() || !self.item_files.contains(file),
-            // An item that is not in a file as git wrote it is in another version of that file.
             TrackedState::Unchanged => node.path.is_none(),
             TrackedState::Changed => false,
         };

@@ -13,6 +13,7 @@ use domain::ports::{CheckedPaths, ScanCacheCheck, Snapshot, StoreFault};
 use domain::profile::{PlanPlace, locate_plan};
 
 use super::{ScanResult, Scanner};
+use crate::context::Context;
 use crate::failure::Failure;
 
 /// Maximum number of touched nodes compared one by one; with more, everything is scanned.
@@ -35,7 +36,9 @@ impl Scanner<'_, '_> {
     /// all files were compared.
     pub(super) fn scan_changed(&mut self, extent: CheckedPaths) -> Result<bool, Failure> {
         let next_node = self.next_node;
+        let noticed = self.ctx.notice_count();
         if let Some(is_whole) = self.check_cache(extent)? {
+            self.survey.is_cacheable = is_whole && self.is_sure(noticed);
             return Ok(is_whole);
         }
         // Starts over: the partial comparison above may have left sightings that the full scan
@@ -51,14 +54,34 @@ impl Scanner<'_, '_> {
         let noticed = self.ctx.notice_count();
         self.files.start_scan_recording();
         self.scan_everything()?;
-        let sure = self.survey.is_unchanged() && !self.is_uncertain;
-        // A scan with notices is not cached either: a misplaced file has to be reported by every
-        // command until it is fixed.
-        if sure && self.ctx.notice_count() == noticed {
-            self.files
-                .save_scan_cache(&self.cache_key(self.state.last_operation_id()?)?);
+        let is_sure = self.is_sure(noticed);
+        if is_sure && self.survey.is_unchanged() {
+            let head = self.state.last_operation_id()?;
+            let key = cache_key(self.ctx, self.state, head)?;
+            self.files.save_scan_cache(&key);
         }
+        // Plans that come, go or move are compared once more before the cache counts.
+        self.survey.is_cacheable = is_sure && self.has_only_changed_texts();
         Ok(true)
+    }
+
+    /// Whether the stat data of this scan shows every later change, and nothing was reported since
+    /// there were `noticed` notices: a misplaced file has to be reported by every command until it is
+    /// fixed.
+    fn is_sure(&self, noticed: usize) -> bool {
+        !self.is_uncertain && self.ctx.notice_count() == noticed
+    }
+
+    /// Whether all that differs are texts of recorded plans.
+    fn has_only_changed_texts(&self) -> bool {
+        let is_text = |found: &ObservedContent| matches!(found, ObservedContent::Text { .. });
+        let mut sightings = self.survey.sightings.iter();
+        sightings.all(|one| matches!(one.place, OwningNode::Known(_)) && is_text(&one.found))
+            && self.survey.moves.is_empty()
+            && self.survey.renames.is_empty()
+            && self.survey.absent.is_empty()
+            && self.survey.returned.is_empty()
+            && self.still_missing.is_empty()
     }
 
     /// Returns whether all files were compared, if the cached scan is still valid and no node touched
@@ -91,7 +114,7 @@ impl Scanner<'_, '_> {
             return Ok(None);
         };
         // The number alone would match another history with as many operations.
-        if self.cache_key(kept)? != mark {
+        if cache_key(self.ctx, self.state, kept)? != mark {
             return Ok(None);
         }
         let mut touched: BTreeSet<NodeId> = BTreeSet::new();
@@ -121,7 +144,8 @@ impl Scanner<'_, '_> {
         // Moves the cache forward, so that the next scan does not replay the same operations. Only
         // after many, because each update writes a file.
         if holds && changed.is_empty() && since > BASE_OPERATION_LIMIT {
-            self.files.save_scan_cache(&self.cache_key(head)?);
+            let key = cache_key(self.ctx, self.state, head)?;
+            self.files.save_scan_cache(&key);
         }
         Ok((holds || differs).then_some(is_whole))
     }
@@ -169,11 +193,7 @@ impl Scanner<'_, '_> {
             self.scan_known(node)?;
         }
         // A plan that is gone may have been moved, or may have gone with a branch.
-        let is_text = |found: &ObservedContent| matches!(found, ObservedContent::Text { .. });
-        let mut sightings = self.survey.sightings.iter();
-        let is_judged = sightings
-            .all(|one| matches!(one.place, OwningNode::Known(_)) && is_text(&one.found))
-            && self.still_missing.is_empty();
+        let is_judged = self.has_only_changed_texts();
         Ok(is_judged.then_some(!self.survey.sightings.is_empty()))
     }
 
@@ -194,28 +214,43 @@ impl Scanner<'_, '_> {
                 compared.any(|path| path.starts_with(entry.as_str()))
             })
     }
+}
 
-    /// Returns the cache key: everything but the files that a scan at `head` depends on.
-    fn cache_key(&self, head: OperationId) -> Result<String, Failure> {
-        // The operation's time distinguishes histories that branched after a restored backup.
-        let at = self
-            .state
-            .operation_head(head)?
-            .map(|operation| operation.at.to_string())
-            .unwrap_or_default();
-        let levels: Vec<_> = self
-            .ctx
-            .profiles
-            .iter()
-            .map(|profile| (&profile.name, &profile.levels))
-            .collect();
-        let depends = format!(
-            "{} {at} {} {levels:?}",
-            self.state.store_id()?,
-            self.ctx.policy.max_plan_bytes
-        );
-        Ok(format!("{head} {}", Digest32::of_bytes(depends.as_bytes())))
-    }
+/// Saves the scan cache under the operation that recorded the changes of a scan.
+///
+/// Before the commit: without it, no operation has this number and time, and the cache is ignored.
+pub(crate) fn save_recorded_scan(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    recorded: OperationId,
+) -> Result<(), Failure> {
+    let key = cache_key(ctx, state, recorded)?;
+    ctx.files.save_scan_cache(&key);
+    Ok(())
+}
+
+/// Returns the cache key: everything but the files that a scan at `head` depends on.
+fn cache_key(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    head: OperationId,
+) -> Result<String, Failure> {
+    // The operation's time distinguishes histories that branched after a restored backup.
+    let at = state
+        .operation_head(head)?
+        .map(|operation| operation.at.to_string())
+        .unwrap_or_default();
+    let levels: Vec<_> = ctx
+        .profiles
+        .iter()
+        .map(|profile| (&profile.name, &profile.levels))
+        .collect();
+    let depends = format!(
+        "{} {at} {} {levels:?}",
+        state.store_id()?,
+        ctx.policy.max_plan_bytes
+    );
+    Ok(format!("{head} {}", Digest32::of_bytes(depends.as_bytes())))
 }
 
 /// Returns the number of changed paths up to which they are compared one by one.

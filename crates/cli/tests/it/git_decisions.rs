@@ -14,7 +14,7 @@ pub(crate) struct Copy {
 impl Copy {
     /// Runs git and returns what it said.
     #[expect(clippy::disallowed_methods, reason = "a test needs a repository")]
-    fn try_git(&self, arguments: &[&str]) -> (i32, String) {
+    pub(crate) fn try_git(&self, arguments: &[&str]) -> (i32, String) {
         let mut command = std::process::Command::new("git");
         command
             .args(["-c", "user.name=a", "-c", "user.email=a@b.c"])
@@ -65,7 +65,7 @@ impl Copy {
     }
 }
 
-fn bare_repository(folder: &Path) -> PathBuf {
+pub(crate) fn bare_repository(folder: &Path) -> PathBuf {
     folder.join("origin.git")
 }
 
@@ -309,6 +309,10 @@ fn a_lost_file_is_reported_and_written_again() {
         told.stderr
     );
     assert_eq!(ann.project.status("act-1/chapter-01"), "draft");
+    // Also by a check: an agent could delete a person's rejection.
+    let check = ann.project.run(&["check"]);
+    assert_eq!(check.code, 3, "{}", check.stdout);
+    assert!(check.stdout.contains("decision-gone"), "{}", check.stdout);
     ann.project.ok(&["decisions", "restore"]);
     assert_eq!(ann.project.status("act-1/chapter-01"), "approved");
     ann.project.ok(&["check"]);

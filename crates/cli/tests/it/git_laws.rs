@@ -195,7 +195,7 @@ impl Walk {
     /// Takes one random step in one working tree.
     fn step(&mut self, number: usize) {
         let tree = self.random.usize(..self.trees.len());
-        let what = self.random.u32(..36);
+        let what = self.random.u32(..41);
         self.log.push(format!("{number}: tree {tree}, step {what}"));
         match what {
             0..=3 => self.edit(tree),
@@ -219,6 +219,10 @@ impl Walk {
             30 => self.pin_or_remove_note(tree),
             31 | 32 => self.conclude_review(tree),
             33 | 34 => self.override_gate(tree),
+            36 | 37 => self.work_on_ticket(tree),
+            38 => self.renumber_duplicate(tree),
+            39 => self.maintain(tree),
+            40 => self.pull_rebase(tree),
             _ => {
                 self.run_git(tree, &["clean", "-fdq", "-e", ".throughline"]);
             }
@@ -353,7 +357,8 @@ impl Walk {
             "   tl {words:?} in tree {person}: {} {}",
             output.code, output.stdout
         ));
-        if output.code != 0 {
+        // One for a plan that is still to be written belongs to this working copy.
+        if output.code != 0 || self.people[person].run(&["show", node]).code != 0 {
             return;
         }
         self.given.insert(format!("shrink: {reason}"));
@@ -389,6 +394,75 @@ impl Walk {
         self.log
             .push(format!("   ticket: {code} {said} {complaint}"));
         assert_eq!(code, 0, "{complaint}\n{}", self.tail());
+    }
+
+    /// The tickets of a tree: path, progress and number of comments that are open.
+    fn tickets(&self, tree: usize) -> Vec<String> {
+        let said = self.must_tl(tree, &["tree", "--json"]);
+        let roots: Value = serde_json::from_str(&said).expect("JSON");
+        let roots = roots.as_array().into_iter().flatten();
+        let mut lines = Vec::new();
+        for ticket in roots.filter(|node| node["entity_type"] == "ticket") {
+            let path = ticket["path"].as_str().unwrap_or_default();
+            let said = self.must_tl(tree, &["comment", path, "--json"]);
+            let comments: Value = serde_json::from_str(&said).expect("JSON");
+            let mut comments: Vec<String> = comments
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|one| format!("{} {}", one["text"], one["state"]))
+                .collect();
+            comments.sort();
+            lines.push(format!("{path} {} {comments:?}", ticket["progress"]));
+        }
+        lines
+    }
+
+    /// Says something about a ticket: a comment, or its progress.
+    fn work_on_ticket(&mut self, tree: usize) {
+        let known = self.tickets(tree);
+        if known.is_empty() {
+            return;
+        }
+        let line = &known[self.random.usize(..known.len())];
+        let ticket = line.split(' ').next().unwrap_or_default().to_owned();
+        let number = self.next.to_string();
+        self.next += 1;
+        let progress = self.pick(&["active", "blocked", "pending"]);
+        match self.random.bool() {
+            true => self.try_tl(tree, &["comment", &ticket, "-m", &number]),
+            false => self.try_tl(tree, &["progress", &ticket, progress]),
+        };
+    }
+
+    fn renumber_duplicate(&mut self, tree: usize) {
+        let known = self.tickets(tree);
+        let labels = known.iter().filter_map(|line| line.split(' ').next());
+        let label = labels
+            .filter(|path| path.contains('~'))
+            .map(str::to_owned)
+            .next();
+        if let Some(label) = label {
+            self.try_tl(tree, &["renumber", &label])
+                .expect("it can be renumbered");
+        }
+    }
+
+    /// Runs a command that looks after the state: none of them loses a decision.
+    fn maintain(&mut self, tree: usize) {
+        let before = self.listed_decisions(tree);
+        let command = self.pick(&["prune", "repair", "sync-hashes"]);
+        let command = match command {
+            "prune" => ["decisions", "prune"],
+            other => ["state", other],
+        };
+        self.try_tl(tree, &command);
+        assert_eq!(
+            self.listed_decisions(tree),
+            before,
+            "{command:?}\n{}",
+            self.tail()
+        );
     }
 
     fn claim(&mut self, tree: usize) {
@@ -546,6 +620,13 @@ impl Walk {
         }
     }
 
+    fn pull_rebase(&mut self, tree: usize) {
+        let branch = self.pick(&BRANCHES);
+        if !self.run_git(tree, &["pull", "-q", "--rebase", "origin", branch]) {
+            self.resolve(tree, &["rebase", "--abort"]);
+        }
+    }
+
     fn push(&mut self, tree: usize) {
         let branch = self.pick(&BRANCHES);
         self.run_git(tree, &["push", "-q", "origin", &format!("HEAD:{branch}")]);
@@ -588,6 +669,7 @@ impl Walk {
         self.check_decisions(tree);
         let shared = self.check_shared_records(tree);
         self.check_duplicates(tree);
+        self.check_absence(tree);
         let (_, head) = self.git(tree, &["rev-parse", "HEAD"]);
         if !self.git(tree, &["status", "--porcelain"]).1.is_empty() {
             return;
@@ -601,6 +683,12 @@ impl Walk {
                     self.statuses(other),
                     statuses,
                     "trees {tree} and {other} differ at {head}\n{}",
+                    self.tail()
+                );
+                assert_eq!(
+                    self.tickets(other),
+                    self.tickets(tree),
+                    "the tickets of trees {tree} and {other} differ at {head}\n{}",
                     self.tail()
                 );
                 assert_eq!(
@@ -686,6 +774,28 @@ impl Walk {
         }
         lines.sort();
         lines
+    }
+
+    /// Law 4: what is neither in the working tree nor in git's index is not in the tree, unless
+    /// something below it is.
+    fn check_absence(&self, tree: usize) {
+        let said = self.must_tl(tree, &["tree", "--json"]);
+        let roots: Value = serde_json::from_str(&said).expect("JSON");
+        let mut left: Vec<Value> = roots.as_array().cloned().unwrap_or_default();
+        while let Some(node) = left.pop() {
+            let children = node["children"].as_array().cloned().unwrap_or_default();
+            let file = node["file_path"].as_str().unwrap_or_default();
+            if children.is_empty() && !self.trees[tree].root.join(file).exists() {
+                let (_, tracked) = self.git(tree, &["ls-files", "--", file]);
+                assert!(
+                    !tracked.is_empty(),
+                    "{}: {file}\n{}",
+                    node["path"],
+                    self.tail()
+                );
+            }
+            left.extend(children);
+        }
     }
 
     /// Law 3: the decisions that count are those in the working tree, none lost and none invented.

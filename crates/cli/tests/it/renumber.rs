@@ -51,8 +51,16 @@ fn a_merge_of_two_tickets_with_one_id_is_reported_and_renumbered() {
         checked.stdout
     );
     for node in ["046", "046~2"] {
-        let refused = project.refused(&["claim", node]);
-        assert!(refused.stderr.contains("tl renumber"), "{}", refused.stderr);
+        for command in [
+            vec!["claim", node],
+            vec!["ticket", "phase", node, "implement"],
+            vec!["ticket", "priority", node, "high"],
+            vec!["ticket", "level", node, "feature"],
+            vec!["ticket", "split", node, "a part"],
+        ] {
+            let refused = project.refused(&command);
+            assert!(refused.stderr.contains("tl renumber"), "{}", refused.stderr);
+        }
     }
 
     let done = project.json(&["renumber", "046~2"]);

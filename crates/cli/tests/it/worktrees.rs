@@ -552,3 +552,83 @@ fn overlap_predicts_conflicts_between_branches_that_change_the_same_plan() {
         "predicting writes nothing to the repository"
     );
 }
+
+#[test]
+fn a_ticket_finished_in_a_worktree_is_finished_after_the_merge_and_in_a_clone() {
+    let repository = Repository::new();
+    let main = repository.main();
+    // HEAD was seen, as in every repository that is in use.
+    repository.project.write(
+        "tickets/002-two/ticket.md",
+        "---\nid: '002'\n---\n# Second\n",
+    );
+    repository.ok(&main, "t", &["status"]);
+    assert!(
+        repository
+            .project
+            .shell("git commit -q -a -m 'docs: second'")
+    );
+    let beside = repository.add_worktree("../beside", "beside");
+    let in_beside = |command: &str| {
+        let email = "export GIT_COMMITTER_EMAIL=a@b";
+        let shell = format!("{email} && cd '{}' && {command}", beside.display());
+        assert!(repository.project.shell(&shell), "{command}");
+    };
+    in_beside("printf 'Scenario: one\\n\\nScenario: two\\n' > tickets/001-one/test-definitions.md");
+    in_beside("git add -A && git commit -q -m 'docs: scenarios'");
+    repository.ok(&beside, "s", &["focus", "enter", "001"]);
+    for scenario in ["one", "two"] {
+        for step in ["test", "feat", "refactor"] {
+            in_beside(&format!(
+                "echo {step} {scenario} >> work.rs && git add -A && git commit -q -m '{step}: {scenario}'"
+            ));
+        }
+    }
+    repository.ok(&beside, "s", &["ticket", "phase", "001", "done"]);
+    in_beside("git add -A && git commit -q -m 'docs: done'");
+
+    assert!(repository.project.shell("git merge -q beside"));
+    assert!(repository.project.shell("git clone -q . ../clone"));
+    let clone = main.join("../clone");
+    for folder in [&main, &beside, &clone] {
+        let seen = repository.ok(folder, "t", &["status"]).stderr;
+        assert!(!seen.contains("is not done"), "{seen}");
+        let shown = repository
+            .ok(folder, "t", &["--json", "tree", "001"])
+            .stdout;
+        let complete = shown.matches("\"progress\":\"complete\"").count();
+        assert_eq!(complete, 3, "{}: {shown}", folder.display());
+    }
+}
+
+#[test]
+fn a_status_that_did_not_count_is_told_where_a_clone_believes_it() {
+    let repository = Repository::new();
+    let main = repository.main();
+    repository
+        .project
+        .write("tickets/001-one/test-definitions.md", "Scenario: one\n");
+    repository.ok(&main, "s", &["status"]);
+    assert!(
+        repository
+            .project
+            .shell("sed -i 's/^phase: .*/phase: done/' tickets/001-one/ticket.md && git add -A")
+    );
+    let refused = repository.ok(&main, "s", &["status"]).stderr;
+    assert!(
+        refused.contains("`001` is not done: scenario `001/one` is open"),
+        "{refused}"
+    );
+    assert!(
+        repository
+            .project
+            .shell("git commit -q -m 'docs: done' && git clone -q . ../clone")
+    );
+    let told = repository
+        .ok(&main.join("../clone"), "t", &["status"])
+        .stderr;
+    assert!(
+        told.contains("`001` came finished with git and counts as complete"),
+        "{told}"
+    );
+}

@@ -18,12 +18,15 @@ use crate::node::ParentVersion;
 pub struct CarriedTo {
     /// The node, as [`crate::ports::NodeKey`] renders it.
     pub node: String,
-    /// The texts an approval or a rejection is for, with the references as they are now.
+    /// The plan's file there, where several plans can have one id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<String>,
+    /// The texts an approval, a rejection or a comment is for, with the references as they are now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texts: Option<CarriedTexts>,
 }
 
-/// The texts of an approval whose references were rewritten.
+/// The texts of a decision whose references were rewritten.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CarriedTexts {
     pub text: CanonicalHash,
@@ -35,12 +38,24 @@ pub struct CarriedTexts {
     pub relied_sections: Option<Digest32>,
 }
 
+impl CarriedTexts {
+    fn of_text(text: CanonicalHash) -> Self {
+        Self {
+            text,
+            version: None,
+            parent: None,
+            relied_sections: None,
+        }
+    }
+}
+
 impl CarriedTo {
     /// Returns where a decision belongs that is `carried` now and `original` in its file; `None` if
     /// that is what the file says.
     #[must_use]
     pub fn from_decisions(original: &Decision, carried: &Decision) -> Option<Self> {
-        let is_same = original.node == carried.node && original.what == carried.what;
+        let place = |one: &Decision| (one.node.clone(), one.plan_file.clone());
+        let is_same = place(original) == place(carried) && original.what == carried.what;
         let texts = match &carried.what {
             Verdict::Approved {
                 text,
@@ -56,16 +71,13 @@ impl CarriedTo {
             }),
             Verdict::Rejected {
                 text: Some(text), ..
-            } => Some(CarriedTexts {
-                text: *text,
-                version: None,
-                parent: None,
-                relied_sections: None,
-            }),
+            } => Some(CarriedTexts::of_text(*text)),
+            Verdict::Commented { place, .. } => place.plan.map(CarriedTexts::of_text),
             _ => None,
         };
         (!is_same).then(|| Self {
             node: carried.node.clone(),
+            plan_file: carried.plan_file.clone(),
             // Hashes only where references were rewritten: elsewhere the file's own still hold.
             texts: texts.filter(|_| original.what != carried.what),
         })
@@ -76,6 +88,7 @@ impl CarriedTo {
     pub fn apply_to(&self, original: &Decision) -> Decision {
         let mut decision = original.clone();
         decision.node.clone_from(&self.node);
+        decision.plan_file.clone_from(&self.plan_file);
         let Some(texts) = &self.texts else {
             return decision;
         };
@@ -93,6 +106,7 @@ impl CarriedTo {
                 *relied_sections = texts.relied_sections;
             }
             Verdict::Rejected { text, .. } => *text = Some(texts.text),
+            Verdict::Commented { place, .. } => place.plan = Some(texts.text),
             _ => {}
         }
         decision
@@ -123,6 +137,7 @@ pub fn carried_decisions<'k>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comment::CommentPlace;
     use crate::decision::render_decision_file;
     use crate::ids::Principal;
     use crate::node::Progress;
@@ -148,6 +163,7 @@ mod tests {
             at: Timestamp::from_millis(at),
             supersedes: Vec::new(),
             signature: None,
+            plan_file: None,
         }
     }
 
@@ -161,6 +177,7 @@ mod tests {
         let carry = |node: &str, at| {
             let to = CarriedTo {
                 node: node.to_owned(),
+                plan_file: None,
                 texts: None,
             };
             let decisions = BTreeMap::from([(id.clone(), to)]);
@@ -176,6 +193,30 @@ mod tests {
             assert_eq!(moved.node, "story:act-2/chapter-01");
             assert_eq!(moved.what, original.what);
         }
+        assert_eq!(CarriedTo::from_decisions(&original, &original), None);
+    }
+
+    #[test]
+    fn a_comment_is_carried_to_the_rewritten_text_and_to_the_file_of_its_plan() {
+        let hash = |text: &[u8]| CanonicalHash(Digest32::of_bytes(text));
+        let comment = |node: &str, file: &str, text: &[u8]| {
+            let place = CommentPlace {
+                plan: Some(hash(text)),
+                ..CommentPlace::default()
+            };
+            let said = Verdict::Commented {
+                text: "why?".to_owned(),
+                place,
+            };
+            Decision {
+                plan_file: Some(file.to_owned()),
+                ..decision(node, said, 1)
+            }
+        };
+        let original = comment("tickets:002", "tickets/002-b/ticket.md", b"see 002");
+        let carried = comment("tickets:003", "tickets/003-b/ticket.md", b"see 003");
+        let to = CarriedTo::from_decisions(&original, &carried).unwrap();
+        assert_eq!(to.apply_to(&original), carried);
         assert_eq!(CarriedTo::from_decisions(&original, &original), None);
     }
 }

@@ -211,6 +211,7 @@ mod tests {
             at: Timestamp::from_millis(at),
             supersedes: Vec::new(),
             signature: None,
+            plan_file: None,
         }
     }
 

@@ -7,6 +7,7 @@
 mod allowed_signers;
 mod carried;
 mod decision_file;
+mod id_holder;
 mod proof_verdict;
 mod review_verdict;
 mod standing;
@@ -26,6 +27,7 @@ pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
     signed_content,
 };
+pub use self::id_holder::{IdHolder, ids_of_path, is_labelled_path};
 pub use self::proof_verdict::{ProofVerdict, SharedResult, merge_proofs};
 pub use self::review_verdict::{ReviewOutcome, ReviewVerdict};
 pub use self::standing::{
@@ -125,6 +127,9 @@ pub struct Decision {
     /// two signatures of one decision are two files, and no merge has to choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+    /// The plan's file when it was decided, where several plans can have one id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<String>,
 }
 
 /// What was decided.
@@ -241,6 +246,7 @@ impl Decision {
             at: approval.at,
             supersedes,
             signature: None,
+            plan_file: None,
         }
     }
 
@@ -265,6 +271,7 @@ impl Decision {
             at: condemnation.at,
             supersedes,
             signature: None,
+            plan_file: None,
         }
     }
 

@@ -217,6 +217,7 @@ mod tests {
             at: Timestamp::from_millis(at),
             supersedes,
             signature: None,
+            plan_file: None,
         };
         KnownDecision {
             id: Some(render_decision_file(&decision).0),

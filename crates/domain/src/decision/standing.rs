@@ -179,6 +179,7 @@ pub fn decide_verdict(
         at,
         supersedes,
         signature: None,
+        plan_file: None,
     })
 }
 

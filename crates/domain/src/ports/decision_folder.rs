@@ -10,12 +10,25 @@ use crate::ports::StoreFault;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionListing {
     pub ids: BTreeSet<DecisionId>,
+    /// Those of them whose files were written since the last remembered look.
+    pub rewritten: BTreeSet<DecisionId>,
     /// Whether HEAD did not move since the last remembered look.
     pub is_head_unmoved: bool,
     /// Whether signatures are checked against the same as at the last remembered look.
     pub is_basis_same: bool,
     /// Identifies this state of the folder, for [`DecisionFolder::remember_look`].
     pub stamp: String,
+}
+
+/// How much of the folder a look compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookDepth {
+    /// Git's index, which every git command that brings or takes files rewrites.
+    Index,
+    /// Every folder: a file that is written or deleted by hand does not change the index.
+    Folders,
+    /// Every file: one that is changed in place does not change its folder.
+    Files,
 }
 
 /// The state a look was compared with.
@@ -34,16 +47,15 @@ pub struct StateMark {
 pub trait DecisionFolder {
     /// Lists the folder; `None` if it did not change since the look that was remembered.
     ///
-    /// A quick look compares git's index, which every git command that brings or takes files
-    /// rewrites. A thorough one compares every folder. A look that was remembered for another
-    /// state, or for a later one than `state`, does not count.
+    /// With [`LookDepth::Files`] never `None`. A look that was remembered for another state, or for a
+    /// later one than `state`, does not count.
     ///
     /// # Errors
     /// When the folder exists but cannot be read.
     fn list_changed(
         &self,
         state: &StateMark,
-        thorough: bool,
+        depth: LookDepth,
     ) -> Result<Option<DecisionListing>, StoreFault>;
 
     /// Lists the folder, whatever is remembered.

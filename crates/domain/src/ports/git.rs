@@ -97,6 +97,9 @@ pub struct HistoryCommit {
     pub reverts: Option<String>,
     /// Whether it was committed under another name than the one this repository commits under.
     pub is_foreign: bool,
+    /// Whether it has the same files as its parent.
+    #[serde(default)]
+    pub is_empty: bool,
 }
 
 impl HistoryCommit {

@@ -22,7 +22,7 @@ pub use coordination::{
     ClaimChange, Coordination, HeldClaim, LiveSession, NodeKey, SessionActivity, StoreCoordination,
     Worktree,
 };
-pub use decision_folder::{DecisionFolder, DecisionListing, StateMark};
+pub use decision_folder::{DecisionFolder, DecisionListing, LookDepth, StateMark};
 pub use git::{
     ChangedLines, CommitHistory, Git, GitHead, HeadMove, HeadMoveKind, HistoryCommit, NamedCommit,
     NoRepository, OpenBranch, TrackedState,

@@ -152,11 +152,12 @@ pub trait PlanFiles {
         }
     }
 
-    /// Starts recording every stat and every listing, for [`Self::keep_looks`].
+    /// Starts recording every stat and every listing, for [`Self::save_scan_cache`].
     fn start_scan_recording(&self) {}
 
-    /// Saves what was recorded since [`Self::note_looks`] as the scan cache, under a mark; without
-    /// a recording, the cache that [`Self::look_again`] just confirmed.
+    /// Saves what was recorded since [`Self::start_scan_recording`] as the scan cache, under a mark;
+    /// without a recording, the cache that [`Self::check_scan_cache`] just compared, with the stamps
+    /// of the files that changed.
     ///
     /// A local cache: losing it costs a full scan.
     fn save_scan_cache(&self, mark: &str) {

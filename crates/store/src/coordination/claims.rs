@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::unreachable_fault;
 use super::worktree::{CoordinationPlace, WorktreeName};
 use crate::durable::{Durability, replace_file};
+use crate::private_files::read_own_file;
 
 /// The format this program writes.
 const FORMAT: i64 = 1;
@@ -67,7 +68,7 @@ impl ClaimTable {
 
     /// Reads the claims; an empty table if there are none yet or the file is damaged.
     pub(super) fn read_from(path: &Path) -> Result<Self, StoreFault> {
-        let text = match fs::read_to_string(path) {
+        let text = match read_own_file(path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::empty_table());

@@ -26,7 +26,7 @@ use self::worktree::CoordinationPlace;
 use crate::engine::io_fault;
 use crate::file_lock::acquire_file_lock;
 use crate::git::DiskGit;
-use crate::private_files::create_private_directory;
+use crate::private_files::create_unlinked_directory;
 use crate::sqlite::connection::lock_timeout;
 
 /// Coordination between the worktrees of the repository around a project.
@@ -92,7 +92,7 @@ impl<'g> RepositoryCoordination<'g> {
     /// Waits for the lock under which claims and ids change.
     fn acquire_lock(&self) -> Result<File, StoreFault> {
         let folder = self.require_place()?.folder_of_ours();
-        create_private_directory(&folder)
+        create_unlinked_directory(&folder)
             .map_err(|error| unreachable_fault("cannot create", &folder, error))?;
         let path = folder.join("coordination.lock");
         acquire_file_lock(&path, lock_timeout())

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::worktree::{CoordinationPlace, WorktreeName};
 use super::{delete_if_older, unreachable_fault};
 use crate::durable::{Durability, replace_file};
-use crate::private_files::{create_private_directory, private_open_options};
+use crate::private_files::{create_unlinked_directory, private_open_options};
 
 /// Minimum time between two records of a session that does nothing new.
 const RECORD_INTERVAL_MS: i64 = 30_000;
@@ -197,7 +197,9 @@ pub(super) fn record_activity(
         Some(_) => append_line(&path, &line).map_err(fault),
         None => {
             let folder = place.sessions_folder();
-            create_private_directory(&folder).map_err(fault)?;
+            // The folder above it may have come with the repository, with its entries.
+            create_unlinked_directory(&place.folder_of_ours()).map_err(fault)?;
+            create_unlinked_directory(&folder).map_err(fault)?;
             delete_silent_sessions(place, activity.at);
             append_line(&path, &line).map_err(fault)
         }

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Write as _};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
 use std::rc::Rc;
@@ -16,12 +16,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use domain::decision::{DECISIONS_FOLDER, DecisionId};
 use domain::ids::Digest32;
-use domain::ports::{DecisionFolder, DecisionListing, GitHead, StateMark, StoreFault};
+use domain::ports::{DecisionFolder, DecisionListing, GitHead, LookDepth, StateMark, StoreFault};
 
 use super::repository_paths::RepositoryPaths;
 use super::{DiskGit, git_fault, head, process};
 use crate::durable::{Durability, replace_file};
-use crate::private_files::create_private_directory;
+use crate::private_files::{create_unlinked_directory, private_open_options, read_own_file};
 
 /// Folder below the common git directory.
 const SHARED_FOLDER: &str = "throughline";
@@ -35,6 +35,8 @@ const LOOK_FILE: &str = "decisions-look";
 /// A folder changed more recently than this may change again without a new time: clocks of file
 /// systems tick every few milliseconds.
 const RACY_TIME: Duration = Duration::from_millis(20);
+/// Coarsest tick of the times of files: one that was written so shortly before a look is read again.
+const COARSE_TICK_NS: i128 = 2_000_000_000;
 /// Time limit for reading the history of remote-tracking branches.
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -86,7 +88,7 @@ impl DiskDecisions {
 
     fn read_shared_lines(&self, name: &str) -> Result<Vec<String>, StoreFault> {
         let path = self.shared_file(name);
-        match fs::read_to_string(&path) {
+        match read_own_file(&path) {
             Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(git_fault(
@@ -99,11 +101,10 @@ impl DiskDecisions {
     fn append_shared_lines(&self, name: &str, lines: &str) -> Result<(), StoreFault> {
         let path = self.shared_file(name);
         let append = || -> std::io::Result<()> {
-            create_private_directory(&self.place.common.join(SHARED_FOLDER))?;
-            let mut file = OpenOptions::new()
+            create_unlinked_directory(&self.place.common.join(SHARED_FOLDER))?;
+            let mut file = private_open_options()
                 .append(true)
                 .create(true)
-                .mode(0o600)
                 .open(&path)?;
             // One write, so that two worktrees do not mix their lines; synced, because a decision
             // whose file survives a power cut must still count as made here.
@@ -148,6 +149,8 @@ impl DiskDecisions {
             index: lines.next()?,
             folders: lines.next()?,
             basis: lines.next()?,
+            // Absent in looks of earlier versions: then every file counts as written since.
+            begun_ns: lines.next().and_then(|line| line.parse().ok()).unwrap_or(0),
         };
         // A restored backup is an earlier state of the same store: it may lack what was recorded
         // after that look.
@@ -165,28 +168,48 @@ struct RememberedLook {
     index: String,
     folders: String,
     basis: String,
+    /// When the last look began that compared files.
+    begun_ns: i128,
 }
 
 impl DecisionFolder for DiskDecisions {
     fn list_changed(
         &self,
         state: &StateMark,
-        thorough: bool,
+        depth: LookDepth,
     ) -> Result<Option<DecisionListing>, StoreFault> {
         let known = self.read_remembered(state);
         let is_basis_same = known
             .as_ref()
             .is_some_and(|known| known.basis == state.basis);
-        if let (Some(known), true, false) = (&known, is_basis_same, thorough) {
+        if let (Some(known), true, LookDepth::Index) = (&known, is_basis_same, depth) {
             let (now, _) = stamp_path(&self.place.own.join("index"));
             if now == known.index {
                 return Ok(None);
             }
         }
+        let now_ns = current_time_ns();
         // The state before the listing: a file that comes in between has another state than the
         // one that is remembered, and the next look finds it.
         let found = self.read_state()?;
         let is_head_unmoved = known.as_ref().is_some_and(|known| known.head == found.head);
+        let has_same_folders = known
+            .as_ref()
+            .is_some_and(|known| is_basis_same && known.folders == found.folders);
+        // Files are compared where something else changed as well: thousands of stats are too many
+        // for every command.
+        let compares_files = depth == LookDepth::Files
+            || !has_same_folders
+            || known
+                .as_ref()
+                .is_none_or(|known| known.index != found.index);
+        let (rewritten, begun_ns) = match &known {
+            Some(known) if !compares_files => (BTreeSet::new(), known.begun_ns),
+            Some(known) => (self.list_written_since(known.begun_ns)?, now_ns),
+            // Without a look to compare with, only a look at every file reads what is known.
+            None if depth == LookDepth::Files => (self.list_all()?, now_ns),
+            None => (BTreeSet::new(), now_ns),
+        };
         // Of a folder that may change again unnoticed only HEAD is remembered: nothing equals the
         // empty stamps, so the next look lists it again.
         let (index, folders) = if found.is_racy {
@@ -195,12 +218,13 @@ impl DecisionFolder for DiskDecisions {
             (found.index.as_str(), found.folders.as_str())
         };
         let stamp = format!(
-            "{}\n{}\n{}\n{index}\n{folders}\n{}\n",
+            "{}\n{}\n{}\n{index}\n{folders}\n{}\n{begun_ns}\n",
             state.store, state.operation, found.head, state.basis
         );
         if let Some(known) = &known
-            && is_basis_same
-            && known.folders == found.folders
+            && has_same_folders
+            && rewritten.is_empty()
+            && depth != LookDepth::Files
         {
             if known.index != found.index || known.head != found.head {
                 self.remember_stamp(&stamp);
@@ -209,6 +233,7 @@ impl DecisionFolder for DiskDecisions {
         }
         Ok(Some(DecisionListing {
             ids: self.list_all()?,
+            rewritten,
             is_head_unmoved,
             is_basis_same,
             stamp,
@@ -251,8 +276,12 @@ impl DecisionFolder for DiskDecisions {
         if let Ok(found) = self.read_state() {
             // Nothing equals the empty stamps, so the next look lists the folder.
             self.remember_stamp(&format!(
-                "{}\n{}\n{}\n\n\n{}\n",
-                state.store, state.operation, found.head, state.basis
+                "{}\n{}\n{}\n\n\n{}\n{}\n",
+                state.store,
+                state.operation,
+                found.head,
+                state.basis,
+                current_time_ns()
             ));
         }
     }
@@ -326,11 +355,26 @@ impl DecisionFolder for DiskDecisions {
 }
 
 impl DiskDecisions {
+    /// Returns the decisions whose files were written or replaced since a moment.
+    fn list_written_since(&self, since_ns: i128) -> Result<BTreeSet<DecisionId>, StoreFault> {
+        let mut written = self.list_all()?;
+        let top = self.root.join(DECISIONS_FOLDER);
+        written.retain(|id| {
+            let file = top.join(id.folder_name()).join(format!("{id}.json"));
+            // By the time of the inode, which no tool can set: an edited file may keep its own time.
+            fs::symlink_metadata(file).is_ok_and(|found| {
+                let changed = i128::from(found.ctime()) * 1_000_000_000;
+                changed + i128::from(found.ctime_nsec()) >= since_ns - COARSE_TICK_NS
+            })
+        });
+        Ok(written)
+    }
+
     fn remember_stamp(&self, stamp: &str) {
         let path = self.look_file();
         // A cache: where it cannot be written, the next look lists the folder again.
         if let Some(folder) = path.parent()
-            && create_private_directory(folder).is_ok()
+            && create_unlinked_directory(folder).is_ok()
         {
             let _ = replace_file(&path, stamp.as_bytes(), Durability::Atomic);
         }
@@ -364,6 +408,15 @@ fn list_names(folder: &Path) -> Result<Vec<String>, StoreFault> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "compared with times of the same machine's files"
+)]
+fn current_time_ns() -> i128 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i128::try_from(since.as_nanos()).unwrap_or(0))
 }
 
 /// Returns what tells two states of a path apart, and whether it changed a moment ago.

@@ -3,6 +3,8 @@
 //! The graph shows the result, not the commands: an amended commit looks like a commit, and after a
 //! reset nothing is known of the moves.
 
+use std::collections::HashMap;
+
 use domain::ports::{CommitHistory, GitHead, HeadMove, HeadMoveKind, HistoryCommit, StoreFault};
 
 use super::repository_paths::RepositoryPaths;
@@ -115,7 +117,7 @@ pub(super) fn read_commits_since(
             "--no-show-signature",
             "--encoding=UTF-8",
             "-z",
-            "--format=%m%H%n%P%n%at %ct%n%ae%n%ce%n%s%n%b",
+            "--format=%m%H%n%P%n%T%n%at %ct%n%ae%n%ce%n%s%n%b",
             MAX_COUNT_OPTION,
             &range,
             "--",
@@ -131,12 +133,15 @@ pub(super) fn read_commits_since(
     }
     let own = read_own_address(place)?;
     let mut history = CommitHistory::default();
-    for record in ended.said.split_terminator('\0') {
+    let records = ended.said.split_terminator('\0');
+    // The boundary is in the log, so the parent of every commit in the range is known.
+    let trees: HashMap<&str, &str> = records.clone().filter_map(parse_tree).collect();
+    for record in records {
         let Some(LoggedCommit {
             side,
             is_merge,
             commit,
-        }) = parse_logged_commit(record, own.as_deref())
+        }) = parse_logged_commit(record, &trees, own.as_deref())
         else {
             continue;
         };
@@ -174,13 +179,26 @@ struct LoggedCommit {
     commit: HistoryCommit,
 }
 
-/// Parses one record: mark and hash, parents, times, author, committer, subject, body.
-fn parse_logged_commit(record: &str, own: Option<&str>) -> Option<LoggedCommit> {
-    let mut lines = record.splitn(7, '\n');
+/// Parses the hashes of a commit and of its tree.
+fn parse_tree(record: &str) -> Option<(&str, &str)> {
+    let mut lines = record.splitn(4, '\n');
+    let first = lines.next()?;
+    let hash = first.get(first.chars().next()?.len_utf8()..)?;
+    Some((hash, lines.nth(1)?))
+}
+
+/// Parses one record: mark and hash, parents, tree, times, author, committer, subject, body.
+fn parse_logged_commit(
+    record: &str,
+    trees: &HashMap<&str, &str>,
+    own: Option<&str>,
+) -> Option<LoggedCommit> {
+    let mut lines = record.splitn(8, '\n');
     let first = lines.next()?;
     let side = first.chars().next()?;
     let hash = first.get(side.len_utf8()..)?;
     let parents = lines.next()?;
+    let tree = lines.next()?;
     let (authored_at, committed_at) = lines.next()?.split_once(' ')?;
     let (author, committer, subject) = (lines.next()?, lines.next()?, lines.next()?);
     let body = lines.next().unwrap_or_default();
@@ -195,6 +213,7 @@ fn parse_logged_commit(record: &str, own: Option<&str>) -> Option<LoggedCommit> 
             author: author.to_owned(),
             reverts: parse_reverted_hash(body),
             is_foreign: own.is_some_and(|own| own != committer),
+            is_empty: trees.get(parents).is_some_and(|before| *before == tree),
         },
     })
 }

@@ -25,7 +25,7 @@ use super::uncommitted::{UncommittedLines, count_file_lines};
 use super::{attributes, head, named_files};
 use crate::layout::STATE_FOLDER;
 use crate::plan_files::{each_entry, file_stamp, is_stamp_settled_at, wall_clock_ns};
-use crate::scan_cache::ScanCache as Noted;
+use crate::scan_cache::{PathReader, ScanCache};
 
 /// Maximum number of changed files that are recounted by name; with more, everything is counted.
 const MAX_RECOUNTED_FILES: usize = 64;
@@ -130,13 +130,16 @@ pub(super) fn look_up_cached_counts(
 ) -> Result<CacheLookup, StoreFault> {
     let not = || Ok(CacheLookup::Not { unlike: Vec::new() });
     let root = open_folder(&place.project)?;
-    let Some(looked) = Noted::default().find_changes(
-        &cache_path(place),
-        &root,
-        (CheckedPaths::All, |_| 0),
-        stat_path,
-        &|_| None,
-    ) else {
+    let present = PathReader {
+        root: &root,
+        stat: stat_path,
+        // A cache with changes is not saved again.
+        is_settled: &|_| false,
+        list: &|_| None,
+    };
+    let checked = (CheckedPaths::All, (|_| 0) as fn(usize) -> usize);
+    let Some(looked) = ScanCache::default().find_changes(&cache_path(place), checked, &present)
+    else {
         return not();
     };
     let Ok(mut kept) = serde_json::from_str::<CachedCounts>(&looked.mark) else {
@@ -284,7 +287,7 @@ pub(super) fn update_cached_counts(
     before: &[FileStat],
     counted: &[ChangedLines],
 ) {
-    Noted::replace_mark(&cache_path(place), |mark| {
+    ScanCache::replace_mark(&cache_path(place), |mark| {
         let mut kept: CachedCounts = serde_json::from_str(mark).ok()?;
         let at = GitHead::At(kept.head.clone());
         // The counts belong to the present HEAD; the cached ones may belong to another.
@@ -312,7 +315,7 @@ fn write_count_cache(
     kept: &CachedCounts,
     start: &CountStart,
 ) -> Result<(), StoreFault> {
-    let noted = Noted::default();
+    let noted = ScanCache::default();
     noted.start_recording();
     // These three decide which files are tracked or ignored, so the cache depends on them too.
     let also = [
@@ -339,7 +342,7 @@ fn write_count_cache(
 /// Records a folder and all below it; `None` if one has a racy stamp, so that an entry added now
 /// would go unnoticed later.
 fn record_folder_stats(
-    noted: &Noted,
+    noted: &ScanCache,
     root: &OwnedFd,
     folder: &str,
     ignored: &BTreeSet<String>,

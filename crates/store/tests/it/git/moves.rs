@@ -406,3 +406,22 @@ fn no_repository_is_an_answer_and_a_broken_one_a_fault() {
         GitHead::NoRepository
     );
 }
+
+#[test]
+fn a_commit_with_the_files_of_its_parent_is_empty() {
+    let it = Repository::new();
+    let base = it.now();
+    it.run("commit -q --allow-empty -m nothing; + something; commit -q --allow-empty -m again");
+    it.run("checkout -q -b topic; + on topic; checkout -q main; merge -q --no-ff -m both topic");
+    it.run("commit -q --allow-empty -m last");
+    for base in [Some(base.as_str()), None] {
+        let history = it.disk().commits_since(base).unwrap().unwrap();
+        let empty: Vec<&str> = history
+            .commits
+            .iter()
+            .filter(|commit| commit.is_empty)
+            .map(|commit| commit.subject.as_str())
+            .collect();
+        assert_eq!(empty, ["nothing", "again", "last"], "{base:?}");
+    }
+}
