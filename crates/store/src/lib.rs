@@ -68,7 +68,7 @@ pub use git::{DiskDecisions, DiskGit, GitChanges, tracks_files_below};
 pub use issuer_documents::fetch_issuer_document;
 pub use known_heads::KnownHeads;
 pub use known_stores::KnownStores;
-pub use layout::{Layout, SharedProject};
+pub use layout::{Layout, STATE_FOLDER, SharedProject};
 pub use manuscript_files::{ManuscriptFault, read_manuscript_files};
 pub use memory::MemoryStore;
 pub use mirror_migration::{

@@ -25,7 +25,7 @@ use rustix::io::Errno;
 
 use crate::layout::STATE_FOLDER;
 use crate::private_files::{DIRECTORY_MODE, FILE_MODE, is_state_path};
-use crate::scan_cache::ScanCache;
+use crate::scan_cache::{PathReader, ScanCache};
 
 /// Racy-timestamp window: a file changed less than this before it was read may change again within
 /// the same tick of the kernel's clock, and keep its stamp.
@@ -427,19 +427,20 @@ impl PlanFiles for DiskFiles {
         extent: CheckedPaths,
         most: fn(usize) -> usize,
     ) -> Option<ScanCacheCheck> {
-        self.looks.find_changes(
-            &self.root_path.join(STATE_FOLDER).join("looks.bin"),
-            &self.root,
-            (extent, most),
-            |root, path| {
+        let present = PathReader {
+            root: &self.root,
+            stat: |root, path| {
                 // By path and not by handles, for speed: a link put into the middle of the path
                 // leads to another inode, so it shows as a change.
                 rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)
                     .ok()
                     .map(|stat| file_stamp(&stat))
             },
-            &|folder| Some(read_entries(&*self.open_folder(folder).ok()?)),
-        )
+            is_settled: &|stamp| self.is_settled(stamp),
+            list: &|folder| Some(read_entries(&*self.open_folder(folder).ok()?)),
+        };
+        let file = self.root_path.join(STATE_FOLDER).join("looks.bin");
+        self.looks.find_changes(&file, (extent, most), &present)
     }
 
     fn replace_file(&self, path: &str, text: &str) -> Result<(), FileFault> {

@@ -10,8 +10,8 @@
 //! its cost does not grow with the project.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -78,8 +78,28 @@ impl StoredPath<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct ScanCache {
     noted: RefCell<ScanRecording>,
-    /// Whether the stored scan was found unchanged.
-    held: Cell<bool>,
+    /// The stored scan that was checked, if it may be saved again.
+    checked: RefCell<Option<CheckedScan>>,
+}
+
+/// A stored scan that was compared with the files.
+#[derive(Debug)]
+struct CheckedScan {
+    /// Its mark: another process may save another scan before this one is saved again.
+    mark: String,
+    /// The paths with another stamp, and that stamp.
+    restamped: HashMap<String, FileStamp>,
+}
+
+/// How a check reads the present state of the paths.
+pub(crate) struct PathReader<'f> {
+    pub(crate) root: &'f OwnedFd,
+    /// Returns the stamp of a path.
+    pub(crate) stat: fn(&OwnedFd, &str) -> Option<FileStamp>,
+    /// Whether every later change is certain to alter a stamp that was just read.
+    pub(crate) is_settled: &'f dyn Fn(&FileStamp) -> bool,
+    /// Returns the entries of a folder.
+    pub(crate) list: &'f dyn Fn(&str) -> Option<Vec<FolderEntry>>,
 }
 
 /// State of the recording.
@@ -135,12 +155,18 @@ impl ScanCache {
         }
     }
 
-    /// Writes the recording; without one, the stored scan that was found unchanged, under a new
-    /// mark.
+    /// Writes the recording; without one, the stored scan that was checked, with the present stamps
+    /// of the paths that changed, under a new mark.
     pub(crate) fn save_to(&self, file: &Path, mark: &str) {
-        match (self.noted.take(), self.held.take()) {
+        match (self.noted.take(), self.checked.take()) {
             (ScanRecording::Looks(looks), _) => write_cache(file, mark, &encode_parts(&looks)),
-            (ScanRecording::Nothing, true) => Self::replace_mark(file, |_| Some(mark.to_owned())),
+            (ScanRecording::Nothing, Some(checked)) if checked.restamped.is_empty() => {
+                Self::replace_mark(file, |was| (was == checked.mark).then(|| mark.to_owned()));
+            }
+            (ScanRecording::Nothing, Some(checked)) => {
+                // Errors are ignored: without the cache the next command scans everything.
+                let _ = replace_stamps(file, mark, checked);
+            }
             _ => {}
         }
     }
@@ -161,17 +187,14 @@ impl ScanCache {
         }
     }
 
-    /// Compares the stored scan, or a part of it, with the files; `stat` returns a path's present
-    /// stamp, `list` a folder's entries.
+    /// Compares the stored scan, or a part of it, with the files.
     ///
     /// `None` when there is no usable cache, or when more paths changed than the limit allows.
     pub(crate) fn find_changes(
         &self,
         file: &Path,
-        root: &OwnedFd,
         (extent, most): (CheckedPaths, fn(usize) -> usize),
-        stat: fn(&OwnedFd, &str) -> Option<FileStamp>,
-        list: &dyn Fn(&str) -> Option<Vec<FolderEntry>>,
+        present: &PathReader<'_>,
     ) -> Option<ScanCacheCheck> {
         let stored = StoredParts::open(file, extent)?;
         let mut looks: Vec<StoredPath<'_>> = Vec::with_capacity(stored.header.paths);
@@ -181,15 +204,22 @@ impl ScanCache {
                 looks.push(reader.take_path()?);
             }
         }
-        let mut changed = find_restamped(root, &looks, stat)?;
+        let mut changed = find_restamped(present, &looks)?;
         // With many changes a full scan is cheaper than handling each path on its own.
         if changed.len() > most(stored.header.paths) {
             return None;
         }
-        // Only an unchanged scan may be saved again; otherwise the changed paths would look
-        // current.
-        self.held.set(changed.is_empty());
-        changed.retain(|look| !look.is_folder() || !has_same_names(look, list));
+        // Stamps before names and texts: what changes after they are read alters its stamp.
+        let restamped =
+            read_stamps(present, &changed).filter(|stamps| stamps.is_empty() || stored.is_whole);
+        changed.retain(|look| !look.is_folder() || !has_same_names(look, present.list));
+        // A folder with other names has another digest, which only a full scan computes.
+        let has_other_names = changed.iter().any(|look| look.is_folder());
+        let restamped = restamped.filter(|_| !has_other_names);
+        self.checked.replace(restamped.map(|restamped| CheckedScan {
+            mark: stored.header.mark.clone(),
+            restamped,
+        }));
         if let (true, Some(index)) = (changed.is_empty(), stored.other_index) {
             let mut bytes = Vec::with_capacity(STAMP_SIZE);
             push_stamp(&mut bytes, index.as_ref());
@@ -209,18 +239,57 @@ impl ScanCache {
     }
 }
 
+/// Returns the path to stat for a scanned one.
+fn path_on_disk(scanned: &str) -> &str {
+    // The root folder is recorded as `/` and is the handle itself.
+    match scanned.strip_suffix('/').unwrap_or(scanned) {
+        "" => ".",
+        path => path,
+    }
+}
+
+/// Returns the present stamps of paths; `None` if one is gone, or not settled.
+fn read_stamps(
+    present: &PathReader<'_>,
+    changed: &[&StoredPath<'_>],
+) -> Option<HashMap<String, FileStamp>> {
+    let stamps = changed.iter().map(|look| {
+        let stamp = (present.stat)(present.root, path_on_disk(look.path))?;
+        (present.is_settled)(&stamp).then(|| (look.path.to_owned(), stamp))
+    });
+    stamps.collect()
+}
+
+/// Replaces mark and stamps of the stored scan; `None` if it cannot be read, or is another one.
+fn replace_stamps(file: &Path, mark: &str, checked: CheckedScan) -> Option<()> {
+    let bytes = read_cache(file)?;
+    let (header, body) = CacheHeader::read_from(&bytes)?;
+    (header.mark == checked.mark).then_some(())?;
+    let mut looks = Vec::with_capacity(header.paths);
+    for part in header.split_parts(body) {
+        let part = part?;
+        let mut reader = CacheReader { rest: &part.bytes };
+        while !reader.rest.is_empty() {
+            let StoredPath { path, stamp, names } = reader.take_path()?;
+            looks.push(ScannedPath {
+                path: path.to_owned(),
+                stamp: checked.restamped.get(path).copied().or(stamp),
+                names,
+            });
+        }
+    }
+    write_cache(file, mark, &encode_parts(&looks));
+    Some(())
+}
+
 /// Returns the paths that have another stamp now.
 fn find_restamped<'l, 'b>(
-    root: &OwnedFd,
+    present: &PathReader<'_>,
     looks: &'l [StoredPath<'b>],
-    stat: fn(&OwnedFd, &str) -> Option<FileStamp>,
 ) -> Option<Vec<&'l StoredPath<'b>>> {
+    let (root, stat) = (present.root, present.stat);
     let others = |looks: &'l [StoredPath<'b>]| -> Vec<&'l StoredPath<'b>> {
-        let is_other = |look: &&StoredPath<'_>| {
-            // The root folder is recorded as `/` and is the handle itself.
-            let at = look.path.strip_suffix('/').unwrap_or(look.path);
-            stat(root, if at.is_empty() { "." } else { at }) != look.stamp
-        };
+        let is_other = |look: &&StoredPath<'_>| stat(root, path_on_disk(look.path)) != look.stamp;
         looks.iter().filter(is_other).collect()
     };
     if looks.len() < MIN_PATHS_FOR_SECOND_THREAD {
@@ -556,134 +625,4 @@ impl<'b> CacheReader<'b> {
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests write files of their own")]
-mod tests {
-    use super::*;
-
-    fn look(number: usize) -> ScannedPath {
-        ScannedPath {
-            path: format!("plan-{number:05}.md"),
-            stamp: None,
-            names: NamesDigest::default(),
-        }
-    }
-
-    /// A cache of files that do not exist, so that each that is created is a change.
-    fn cache_of(paths: usize) -> (tempfile::TempDir, OwnedFd) {
-        let folder = tempfile::tempdir().unwrap();
-        let looks: Vec<ScannedPath> = (0..paths).map(look).collect();
-        write_cache(
-            &folder.path().join("looks.bin"),
-            "mark",
-            &encode_parts(&looks),
-        );
-        let root = File::open(folder.path()).unwrap().into();
-        (folder, root)
-    }
-
-    fn check(
-        folder: &tempfile::TempDir,
-        root: &OwnedFd,
-        extent: CheckedPaths,
-    ) -> Option<ScanCacheCheck> {
-        let stat = |root: &OwnedFd, path: &str| {
-            let stat = rustix::fs::statat(root, path, rustix::fs::AtFlags::empty()).ok()?;
-            Some(crate::plan_files::file_stamp(&stat))
-        };
-        let file = folder.path().join("looks.bin");
-        ScanCache::default().find_changes(&file, root, (extent, |_| 16), stat, &|_| None)
-    }
-
-    fn next_part(index: Option<FileStamp>) -> CheckedPaths {
-        CheckedPaths::NextPart {
-            least: 1_024,
-            index,
-        }
-    }
-
-    fn stamp_of(size: u64) -> Option<FileStamp> {
-        Some(FileStamp {
-            size,
-            modified_ns: 1,
-            changed_ns: 1,
-            inode: 1,
-        })
-    }
-
-    #[test]
-    fn checks_of_a_part_go_through_all_paths_in_turn() {
-        let (folder, root) = cache_of(5_000);
-        std::fs::write(folder.path().join("plan-04321.md"), "new").unwrap();
-        let checks: Vec<ScanCacheCheck> = (0..5)
-            .map(|_| check(&folder, &root, next_part(None)).unwrap())
-            .collect();
-        let found = checks.iter().filter(|check| !check.changed.is_empty());
-        assert_eq!(found.count(), 1, "{checks:?}");
-        assert!(
-            checks
-                .iter()
-                .all(|check| !check.is_whole && check.known == 5_000)
-        );
-        let all = check(&folder, &root, CheckedPaths::All).unwrap();
-        assert!(all.is_whole && all.changed == ["plan-04321.md"]);
-    }
-
-    #[test]
-    fn a_few_paths_are_all_checked_every_time() {
-        let (folder, root) = cache_of(1_000);
-        std::fs::write(folder.path().join("plan-00900.md"), "new").unwrap();
-        for _ in 0..3 {
-            let found = check(&folder, &root, next_part(None)).unwrap();
-            assert!(found.is_whole && found.changed.len() == 1);
-        }
-    }
-
-    #[test]
-    fn all_paths_are_checked_when_the_index_is_another_one() {
-        let (folder, root) = cache_of(5_000);
-        let is_whole = |index| check(&folder, &root, next_part(index)).unwrap().is_whole;
-        assert!(is_whole(stamp_of(1)));
-        assert!(!is_whole(stamp_of(1)));
-        assert!(is_whole(stamp_of(2)));
-        assert!(!is_whole(stamp_of(2)));
-        // What changed is still to be recorded: until then every check is of all paths.
-        std::fs::write(folder.path().join("plan-04321.md"), "new").unwrap();
-        for _ in 0..2 {
-            let found = check(&folder, &root, next_part(stamp_of(3))).unwrap();
-            assert!(found.is_whole && found.changed.len() == 1);
-        }
-    }
-
-    #[test]
-    fn a_damaged_or_truncated_cache_is_not_used() {
-        let (folder, root) = cache_of(2_000);
-        let file = folder.path().join("looks.bin");
-        let good = std::fs::read(&file).unwrap();
-        for at in (0..good.len()).step_by(1_009) {
-            // Any value of these is valid.
-            let next = NEXT_PART_OFFSET as usize..INDEX_OFFSET as usize + STAMP_SIZE;
-            if next.contains(&at) {
-                continue;
-            }
-            let mut bad = good.clone();
-            bad[at] ^= 0x40;
-            std::fs::write(&file, &bad).unwrap();
-            assert_eq!(check(&folder, &root, CheckedPaths::All), None, "at {at}");
-            std::fs::write(&file, &good[..at]).unwrap();
-            assert_eq!(
-                check(&folder, &root, CheckedPaths::All),
-                None,
-                "cut at {at}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_new_mark_keeps_the_paths() {
-        let (folder, root) = cache_of(2_000);
-        ScanCache::replace_mark(&folder.path().join("looks.bin"), |mark| {
-            Some(format!("{mark} two"))
-        });
-        let all = check(&folder, &root, CheckedPaths::All).unwrap();
-        assert_eq!((all.mark.as_str(), all.known), ("mark two", 2_000));
-    }
-}
+mod tests;

@@ -9,6 +9,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,12 +26,16 @@ use crate::engine::io_fault;
 use crate::tables::records::prefix_end;
 
 /// Changes with the tables and with how words are extracted.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
+
+/// Bits of a row within the range of its kind.
+const ROW_BITS: u32 = 40;
 
 /// How long a writer waits for another process that updates the index.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(5);
 
-// `document` gives the FTS5 table its rowids, as it has no keys of its own. `term` is the
+// `document` gives the FTS5 table its rowids, as it has no keys of its own, in a range for each kind: a
+// query for some kinds is then one for some ranges. `term` is the
 // vocabulary: FTS5's own (`fts5vocab`) counts the occurrences of every word it passes.
 const SCHEMA: &str = "
     CREATE TABLE position (one INTEGER PRIMARY KEY CHECK (one = 1), text TEXT) STRICT;
@@ -210,9 +215,18 @@ impl SearchIndex for SearchFile {
             let documents = plans.query_map([after, last.as_str()], |row| {
                 read_document(DocumentKind::Plan, row)
             })?;
+            let documents = documents.collect::<rusqlite::Result<_>>()?;
+            let mut prose = connection.prepare_cached(
+                "SELECT prose.key, prose.mark FROM document AS plan \
+                 JOIN document AS prose ON prose.kind = 'prose' AND prose.key = plan.key \
+                 WHERE plan.prose_folder > ?1 AND plan.prose_folder <= ?2",
+            )?;
+            let marks =
+                prose.query_map([after, last.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(ProseTurn {
-                documents: documents.collect::<rusqlite::Result<_>>()?,
+                documents,
                 folders: folders.len(),
+                prose_marks: marks.collect::<rusqlite::Result<_>>()?,
                 last_folder: last,
             })
         })
@@ -351,17 +365,21 @@ fn insert_document(
     document: &SearchDocument,
     terms: &mut BTreeSet<String>,
 ) -> rusqlite::Result<()> {
+    let rows = rows_of_kind(document.id.kind);
     connection
         .prepare_cached(
-            "INSERT INTO document (kind, key, mark, prose_path, prose_folder) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO document (id, kind, key, mark, prose_path, prose_folder) \
+             VALUES (1 + coalesce((SELECT id FROM document WHERE id BETWEEN ?6 AND ?7 \
+             ORDER BY id DESC LIMIT 1), ?6), ?1, ?2, ?3, ?4, ?5)",
         )?
         .execute(params![
             document.id.kind.as_str(),
             document.id.key,
             document.mark,
             document.prose_path,
-            document.prose_folder()
+            document.prose_folder(),
+            rows.start(),
+            rows.end()
         ])?;
     let row = connection.last_insert_rowid();
     let words = document.to_words();
@@ -376,6 +394,35 @@ fn render_pattern(pattern: &PhrasePattern) -> String {
     // Words have letters and digits only, so the quotation marks need no escaping.
     let prefix = if pattern.is_prefix { " *" } else { "" };
     format!("\"{}\"{prefix}", pattern.words.join(" "))
+}
+
+/// Returns the rows of the documents of a kind.
+fn rows_of_kind(kind: DocumentKind) -> RangeInclusive<i64> {
+    let place = DocumentKind::ALL.iter().position(|other| *other == kind);
+    let start = i64::try_from(place.unwrap_or_default()).unwrap_or_default() << ROW_BITS;
+    start..=start + (1 << ROW_BITS) - 1
+}
+
+/// Returns the condition that a row is a document of some kinds. FTS5 skips the rows outside of one
+/// range; looking up the kind of every match took most of the time of a query for a frequent word.
+fn render_kind_filter(kinds: &[DocumentKind]) -> String {
+    let mut ranges: Vec<RangeInclusive<i64>> = Vec::new();
+    // In the order of the rows, so that neighbours become one range.
+    for kind in DocumentKind::ALL.iter().filter(|kind| kinds.contains(kind)) {
+        let rows = rows_of_kind(*kind);
+        match ranges.last_mut() {
+            Some(last) if last.end() + 1 == *rows.start() => *last = *last.start()..=*rows.end(),
+            _ => ranges.push(rows),
+        }
+    }
+    let conditions: Vec<String> = ranges
+        .iter()
+        .map(|rows| format!("rowid BETWEEN {} AND {}", rows.start(), rows.end()))
+        .collect();
+    match kinds.len() == DocumentKind::ALL.len() {
+        true => String::new(),
+        false => format!(" AND ({})", conditions.join(" OR ")),
+    }
 }
 
 fn rank_matches(
@@ -393,20 +440,7 @@ fn rank_matches(
             format!("({})", patterns.join(" OR "))
         })
         .collect();
-    let is_all = kinds.len() == DocumentKind::ALL.len();
-    // Kinds come from our own enumeration, so they need no parameters.
-    let quoted: Vec<String> = kinds
-        .iter()
-        .map(|kind| format!("'{}'", kind.as_str()))
-        .collect();
-    // Not `rowid IN (SELECT …)`: SQLite would run the query once for every document of these kinds.
-    let filter = match is_all {
-        true => String::new(),
-        false => format!(
-            " AND (SELECT k.kind FROM document AS k WHERE k.id = search.rowid) IN ({})",
-            quoted.join(", ")
-        ),
-    };
+    let filter = render_kind_filter(kinds);
     let places: Vec<String> = DocumentKind::ALL
         .iter()
         .enumerate()

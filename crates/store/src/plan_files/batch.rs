@@ -2,9 +2,12 @@
 //!
 //! The order is that of a single write: a content is synced before it gets its name, and its folder
 //! afterwards, so a power cut leaves every file old or new. Measured on ext4 with 300 files: 135 ms
-//! of CPU time with two syncs for each file, 50 ms in batches.
+//! of CPU time with two syncs for each file, 50 ms in batches. Syncs run side by side, because the
+//! file system commits those that wait at the same time together: for 1,002 new files in 256 folders,
+//! on a busy disk, 7.4 s one after the other and 0.5 s by eight threads. Not `syncfs`, which is as
+//! fast but waits for what every other program has written.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,6 +23,11 @@ use super::{
 /// Number of files changed together. Each is open until it is synced, as is its folder, and a process
 /// may have only 256 open files on some systems.
 const BATCH_FILES: usize = 64;
+
+/// Number of threads that sync.
+const SYNC_THREADS: usize = 8;
+/// Minimum number of syncs that are worth threads.
+const MIN_SYNCS_FOR_THREADS: usize = 4;
 
 /// A content that is written under a temporary name.
 struct StagedFile<'t> {
@@ -87,11 +95,13 @@ impl<'b> Batch<'b> {
             }
         }
         start_writeback(&staged);
+        // All before the first name: a rename between two syncs waits for the file system's journal.
+        let synced = run_side_by_side(&staged, |file| file.file.sync_all());
         let mut named = Vec::with_capacity(staged.len());
-        for file in staged {
+        for (file, synced) in staged.into_iter().zip(synced) {
             let index = file.index;
             // Synced before it has its name: the other order can leave an empty file.
-            let outcome = file.file.sync_all().and_then(|()| {
+            let outcome = synced.and_then(|()| {
                 if confirm(index) {
                     self.name_file(&file)?;
                     named.push(index);
@@ -183,17 +193,25 @@ impl<'b> Batch<'b> {
 
     /// Syncs the folders of these changes, so that their names survive a power cut.
     fn sync_folders(&mut self, indexes: &[usize]) {
-        let mut synced: HashMap<&str, Result<(), rustix::io::Errno>> = HashMap::new();
+        let folder_of = |index: &usize| {
+            let path = self.changes[*index].path;
+            path.rsplit_once('/').unwrap_or_default().0
+        };
+        let folders: BTreeSet<&str> = indexes.iter().map(folder_of).collect();
+        let handles: Vec<(&str, Option<&OwnedFd>)> = folders
+            .into_iter()
+            .map(|folder| (folder, self.folders.get(folder).map(|handle| &**handle)))
+            .collect();
+        let synced = run_side_by_side(&handles, |(folder, handle)| {
+            let handle = handle.ok_or(rustix::io::Errno::BADF);
+            (*folder, handle.and_then(rustix::fs::fsync))
+        });
+        let failed: HashMap<&str, rustix::io::Errno> = synced
+            .into_iter()
+            .filter_map(|(folder, outcome)| Some((folder, outcome.err()?)))
+            .collect();
         for index in indexes {
-            let (folder, _) = self.changes[*index]
-                .path
-                .rsplit_once('/')
-                .unwrap_or_default();
-            let outcome = synced.entry(folder).or_insert_with(|| {
-                let handle = self.folders.get(folder).ok_or(rustix::io::Errno::BADF)?;
-                rustix::fs::fsync(&**handle)
-            });
-            if let Err(error) = outcome {
+            if let Some(error) = failed.get(folder_of(index)) {
                 self.results[*index] = Err((*error).into());
             }
         }
@@ -203,6 +221,36 @@ impl<'b> Batch<'b> {
         let handle = self.folders.get(folder);
         Ok(&**handle.ok_or(rustix::io::Errno::BADF)?)
     }
+}
+
+/// Runs `act` for every item, by a few threads, and returns the results in order.
+fn run_side_by_side<I: Sync, R: Send>(items: &[I], act: impl Fn(&I) -> R + Sync) -> Vec<R> {
+    if items.len() < MIN_SYNCS_FOR_THREADS {
+        return items.iter().map(act).collect();
+    }
+    let act = &act;
+    let part = items.len().div_ceil(SYNC_THREADS);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items
+            .chunks(part)
+            .map(|items| {
+                let run = move || items.iter().map(act).collect::<Vec<R>>();
+                // Where no thread can be started, this one does the work.
+                let started = std::thread::Builder::new().spawn_scoped(scope, run);
+                (items, started)
+            })
+            .collect();
+        threads
+            .into_iter()
+            .flat_map(
+                |(items, started)| match started.map(|thread| thread.join()) {
+                    Ok(Ok(results)) => results,
+                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                    Err(_) => items.iter().map(act).collect(),
+                },
+            )
+            .collect()
+    })
 }
 
 /// Starts writing the contents without waiting for it: otherwise the file system writes them one by
