@@ -14,7 +14,10 @@ use domain::operation::{Operation, OperationHead, Verb};
 use domain::ports::{FileReadResult, PlanFiles, Snapshot, StoreFault, Transaction};
 use domain::record::{RecordKey, Recorded as _, read_record};
 use domain::tree::Tree;
-use domain::undo::{FileChange, UndoRefused, decide_undo, find_newest_decision};
+use domain::undo::{
+    FileChange, UndoRefused, decide_undo, find_newest_decision, is_decision_of_person,
+    refuse_overruling_people, refuse_withdrawn_failure,
+};
 use serde::Serialize;
 
 use crate::claim_node::{carry_renamed_claims, follow_undone_claims, may_rename_nodes};
@@ -27,6 +30,7 @@ use crate::locate::{load_node, load_with_ancestors};
 use crate::observe::with_observed_files;
 use crate::override_gate::end_undone_overrides;
 use crate::plan_backup::write_backup;
+use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
@@ -93,7 +97,10 @@ fn run_undo(
     with_observed_files(ctx, ScanScope::Everything, request, |files, tx| {
         let trial = PlannedFiles::new(ctx, None);
         let planned = if is_preview { &trial } else { files };
-        let operations = select_operations(&*tx, target, &ctx.actor)?;
+        let operations = select_operations(ctx, &*tx, target)?;
+        if !ctx.actor.is_human() {
+            refuse_withdrawn_failure(&operations)?;
+        }
         let mut undone = Vec::new();
         for operation in &operations {
             undone.push(OperationView::from_head(&*tx, operation.to_head())?);
@@ -105,6 +112,8 @@ fn run_undo(
             &load_touched_nodes(&*tx, &operations)?,
             load_touched_records(&*tx, &operations)?,
         )?;
+        let policy = resolve_deciding_policy(ctx, &*tx)?.approval;
+        refuse_overruling_people(&operations, &decided.facts, &ctx.actor, policy)?;
         let now = ctx.clock.now();
         let mut facts = decided.facts;
         if !is_preview {
@@ -241,12 +250,13 @@ fn nothing_to_undo(by: &Principal, of_others: Option<OperationHead>) -> Failure 
 
 /// Returns the operations to undo, newest first.
 fn select_operations(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     target: UndoTarget,
-    by: &Principal,
 ) -> Result<Vec<Operation>, Failure> {
     match target {
         UndoTarget::Newest => {
+            let by = &ctx.actor;
             // By pages: the newest decision is nearly always among the last few operations, behind
             // some observations.
             let mut before = None;
@@ -269,9 +279,11 @@ fn select_operations(
                     return Ok(vec![found.clone()]);
                 }
                 of_others = of_others.or_else(|| {
+                    // An agent is not led to undo what it may not.
+                    let may_undo = |one: &&Operation| by.is_human() || !is_decision_of_person(one);
                     let mut decisions = page.iter().filter(|one| one.verb.is_decision());
                     decisions
-                        .find(|one| !is_undone(one.id))
+                        .find(|one| !is_undone(one.id) && may_undo(one))
                         .map(Operation::to_head)
                 });
                 before = Some(last.id);

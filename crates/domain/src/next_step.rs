@@ -1,8 +1,10 @@
 //! Next step of a message: a command of ours, or an instruction.
 //!
-//! A command line is its stored form, because most readers have a shell. Edges whose readers have
-//! none render the parsed step: an MCP client gets a tool with arguments, a browser a link.
+//! Its stored form is a line of text, most often a command line, because most readers have a shell.
+//! Edges whose readers have none render the parsed step: an MCP client gets a tool with arguments, a
+//! browser a link.
 
+use crate::approval::ASK_PERSON;
 use crate::shell_line::ShellLine;
 
 /// A step that a message suggests.
@@ -14,16 +16,40 @@ pub enum NextStep {
         /// The comment behind it.
         comment: Option<String>,
     },
+    /// Have a person approve this plan.
+    AskPerson { node: String },
+    /// Read a file, to judge or to change it.
+    OpenFile { path: String, purpose: FilePurpose },
     /// Anything else, for the reader to understand.
     Instruction(String),
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilePurpose {
+    Edit,
+    Review,
+}
+
+impl FilePurpose {
+    const ALL: [Self; 2] = [Self::Edit, Self::Review];
+
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Edit => "edit ",
+            Self::Review => "review ",
+        }
+    }
 }
 
 impl NextStep {
     /// Returns the plan that a command shows or decides about: a page about it leads on.
     #[must_use]
     pub fn concerned_node(&self) -> Option<&str> {
-        let Self::Command { arguments, .. } = self else {
-            return None;
+        let arguments = match self {
+            Self::Command { arguments, .. } => arguments,
+            Self::AskPerson { node } => return Some(node),
+            Self::OpenFile { .. } | Self::Instruction(_) => return None,
         };
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match words.as_slice() {
@@ -51,6 +77,30 @@ impl NextStep {
         };
         match calls.pop() {
             Some(arguments) => Self::Command { arguments, comment },
+            None => Self::parse_instruction(text),
+        }
+    }
+
+    fn parse_instruction(text: &str) -> Self {
+        if let Some((node, _)) = text
+            .strip_prefix(ASK_PERSON)
+            .and_then(|rest| rest.split_once('`'))
+        {
+            return Self::AskPerson {
+                node: node.to_owned(),
+            };
+        }
+        let file = FilePurpose::ALL.into_iter().find_map(|purpose| {
+            let path = text.strip_prefix(purpose.verb())?;
+            // `edit the plan` names no file.
+            let is_path = !path.contains(char::is_whitespace) && path.contains(['/', '.']);
+            is_path.then_some((path, purpose))
+        });
+        match file {
+            Some((path, purpose)) => Self::OpenFile {
+                path: path.to_owned(),
+                purpose,
+            },
             None => Self::Instruction(text.to_owned()),
         }
     }
@@ -58,7 +108,8 @@ impl NextStep {
 
 #[cfg(test)]
 mod tests {
-    use super::NextStep;
+    use super::{FilePurpose, NextStep};
+    use crate::approval::ask_person_next_step;
 
     #[test]
     fn commands_are_told_from_instructions() {
@@ -75,6 +126,15 @@ mod tests {
         assert_eq!(node("tl why act-1   # the cause").as_deref(), Some("act-1"));
         assert_eq!(node("tl revalidate --all"), None);
         assert_eq!(node("edit the plan"), None);
+        let ask = NextStep::parse(&ask_person_next_step("act-1/chapter-01"));
+        assert_eq!(ask.concerned_node(), Some("act-1/chapter-01"), "{ask:?}");
+        assert_eq!(
+            NextStep::parse("edit acts/act-1/strategic-plan.md"),
+            NextStep::OpenFile {
+                path: "acts/act-1/strategic-plan.md".to_owned(),
+                purpose: FilePurpose::Edit,
+            }
+        );
         for text in ["edit the plan", "ask the person: tl approve act-1", "tls"] {
             assert_eq!(
                 NextStep::parse(text),

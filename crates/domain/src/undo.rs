@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
+use crate::approval::Condemnation;
+use crate::authorization::Scope;
 use crate::cascade::StatusChangeGroup;
 use crate::fact::Fact;
 use crate::file_writes::{FileWrite, FileWrites};
@@ -16,9 +18,13 @@ use crate::ids::{NodeId, OperationId, Principal};
 use crate::node::{Content, NodeStatus};
 use crate::operation::{Operation, Verb};
 use crate::plan_document::DocumentRecord;
+use crate::policy::ApprovalPolicy;
 use crate::presence::{AbsentNode, returned_nodes};
 use crate::record::{RecordKey, Recorded};
+use crate::review::{ItemStatus, Review};
+use crate::scope_table::scope_of_verb;
 use crate::tree::{FactMismatch, Tree};
+use crate::work::evidence::Evidence;
 
 /// Why an operation cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,8 +61,88 @@ pub enum UndoRefused {
         operation: OperationId,
         document: String,
     },
+    #[error("operation {operation} cannot be undone by an agent: {check} failed")]
+    FailedCheck {
+        operation: OperationId,
+        check: String,
+    },
     #[error("operation {operation} cannot be undone by itself: {why}")]
     ChangedSince { operation: OperationId, why: String },
+    #[error("operation {operation} is a decision of {decided_by}, and {by} cannot take it back")]
+    PersonsDecision {
+        operation: OperationId,
+        decided_by: Principal,
+        by: Principal,
+    },
+    #[error("this would take back an objection of {objected_by}, and {by} cannot do that")]
+    PersonsObjection {
+        objected_by: Principal,
+        by: Principal,
+    },
+}
+
+/// Finds a failed proof or review check that is gone once these operations are undone.
+///
+/// For an agent that would be a way to be done: the check that fails is the one that says so.
+///
+/// # Errors
+/// [`UndoRefused::FailedCheck`].
+pub fn refuse_withdrawn_failure(operations: &[Operation]) -> Result<(), UndoRefused> {
+    for operation in operations {
+        for fact in &operation.facts {
+            let Fact::RecordChanged {
+                record,
+                before,
+                after,
+            } = fact
+            else {
+                continue;
+            };
+            let (before, after) = (
+                list_failed_checks(&record.kind, before.as_ref()),
+                list_failed_checks(&record.kind, after.as_ref()),
+            );
+            if let Some(check) = after.into_iter().find(|check| !before.contains(check)) {
+                return Err(UndoRefused::FailedCheck {
+                    operation: operation.id,
+                    check,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Exit code of a shell for a command that does not exist.
+const COMMAND_NOT_FOUND: i32 = 127;
+
+/// Describes the failed checks of a record of evidence or of a review.
+fn list_failed_checks(kind: &str, body: Option<&Value>) -> Vec<String> {
+    let Some(body) = body else {
+        return Vec::new();
+    };
+    if kind == Evidence::KIND {
+        let evidence: Evidence = serde_json::from_value(body.clone()).unwrap_or_default();
+        let failed = evidence.proofs.into_iter().filter(|proof| {
+            proof.result.as_ref().is_some_and(|result| {
+                // A command that could not be started was misspelt, and may be taken back.
+                let has_run = !matches!(result.exit_code, None | Some(COMMAND_NOT_FOUND));
+                !result.passed && has_run
+            })
+        });
+        return failed
+            .map(|proof| proof.asks.describe_condition())
+            .collect();
+    }
+    if kind == Review::KIND {
+        let review: Option<Review> = serde_json::from_value(body.clone()).ok();
+        let items = review.into_iter().flat_map(|review| review.items);
+        return items
+            .filter(|item| item.status == ItemStatus::Fail)
+            .map(|item| format!("check {}", item.id))
+            .collect();
+    }
+    Vec::new()
 }
 
 /// The facts and file changes that undo operations.
@@ -238,6 +324,73 @@ pub fn find_undone_overrides(facts: &[Fact]) -> Result<Vec<GateOverride>, UndoRe
         }
     }
     Ok(undone)
+}
+
+/// Refuses an undo by which an agent would overrule a person. `facts` are those of the undo.
+///
+/// A rejection or a request for changes is never taken back by an agent, whatever the policy: the text
+/// could be approved again without its person. Where only people decide, no decision of theirs is.
+///
+/// # Errors
+/// [`UndoRefused::PersonsDecision`], [`UndoRefused::PersonsObjection`].
+pub fn refuse_overruling_people(
+    operations: &[Operation],
+    facts: &[Fact],
+    by: &Principal,
+    policy: ApprovalPolicy,
+) -> Result<(), UndoRefused> {
+    if by.is_human() {
+        return Ok(());
+    }
+    let is_objection = |verb| matches!(verb, Verb::Invalidate | Verb::RequestChanges);
+    let decided = operations
+        .iter()
+        .find(|operation| is_decision_of_person(operation) && is_objection(operation.verb))
+        .or_else(|| {
+            let mut operations = operations.iter();
+            operations.find(|one| policy.requires_person() && is_decision_of_person(one))
+        });
+    if let Some(operation) = decided {
+        return Err(UndoRefused::PersonsDecision {
+            operation: operation.id,
+            decided_by: operation.by.clone(),
+            by: by.clone(),
+        });
+    }
+    // Also objections that came with another operation: by git, or with an undo of their withdrawal.
+    match find_ended_objection(facts).filter(|objection| objection.by.is_human()) {
+        Some(objection) => Err(UndoRefused::PersonsObjection {
+            objected_by: objection.by.clone(),
+            by: by.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Whether an operation is a decision that a person made.
+#[must_use]
+pub fn is_decision_of_person(operation: &Operation) -> bool {
+    operation.by.is_human() && scope_of_verb(operation.verb) == Scope::Approve
+}
+
+/// Returns an objection that was in force before these facts, and is not after them.
+fn find_ended_objection(facts: &[Fact]) -> Option<&Condemnation> {
+    // The net change: going back over an undo may end an objection and make it again.
+    let mut changes: BTreeMap<NodeId, (Option<&Condemnation>, Option<&Condemnation>)> =
+        BTreeMap::new();
+    for fact in facts {
+        if let Fact::CondemnationChanged {
+            node,
+            before,
+            after,
+        } = fact
+        {
+            let first = || (before.as_ref(), None);
+            changes.entry(*node).or_insert_with(first).1 = after.as_ref();
+        }
+    }
+    let mut changes = changes.into_values();
+    changes.find_map(|(before, after)| before.filter(|_| before != after))
 }
 
 /// Refuses operations of a kind that cannot be undone.

@@ -119,6 +119,7 @@ fn print_preview(ui: Ui, preview: &UndoOutcome) {
     for file in &preview.files {
         ui.print_line(styled(DIM, format!("  {file}")));
     }
+    print_transitions(ui, &preview.changed_entities);
 }
 
 /// Asks a person on a terminal whether to go on.
