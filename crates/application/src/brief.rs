@@ -10,9 +10,10 @@ use domain::briefing::{
 };
 use domain::host_event::Host;
 use domain::ids::Principal;
+use domain::node::Status;
 use domain::operation::Channel;
 use domain::ports::Snapshot;
-use domain::profile::ApprovalNeed;
+use domain::profile::{ApprovalNeed, locate_plan};
 use domain::trail;
 use serde::Serialize;
 
@@ -20,7 +21,9 @@ use crate::build_state::UnfinishedBuild;
 use crate::comment::{CommentView, load_open_comments};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::live_sessions::{LiveSessionView, list_other_sessions};
+use crate::handle_host_event::find_recorded;
+use crate::live_sessions::{LiveSessionView, LiveSessions, list_live_sessions};
+use crate::next_work::list_briefing_steps;
 use crate::observe::observe_plans;
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::project_status::Attention as Waiting;
@@ -112,7 +115,14 @@ fn explain_briefing_on(
     summary: &PlanSummary,
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
-    let work = gather_work_briefing(ctx, state, summary)?;
+    let LiveSessions {
+        mut others,
+        own_files,
+    } = list_live_sessions(ctx, state)?;
+    // Before the idle ones are left out: a person who entered a node at a terminal gave it to the
+    // session that starts there.
+    others.retain(|one| !one.is_idle());
+    let work = gather_work_briefing(ctx, state, summary, &others)?;
     let trail = match trail::has_trail_profile(ctx.profiles) {
         true => Some(gather_trail_briefing(ctx, state)?),
         false => None,
@@ -130,9 +140,6 @@ fn explain_briefing_on(
         reason: one.reason.clone(),
         next_step: one.next_step.clone(),
     };
-    let mut other_sessions = list_other_sessions(ctx, state)?;
-    // A person who entered a node at a terminal gave it to the session that starts there.
-    other_sessions.retain(|one| !one.is_idle_terminal());
     let budget = briefing_budget(ctx, request.budget);
     // Comments are for the agent: a person who writes one expects it to be read at the next start,
     // without another command.
@@ -160,10 +167,9 @@ fn explain_briefing_on(
         draft_total: summary.drafts.total,
         requests,
         comments,
-        other_sessions: other_sessions
-            .iter()
-            .map(LiveSessionView::render_line)
-            .collect(),
+        last_plan: find_last_plan(ctx, state, &own_files)?,
+        steps: list_briefing_steps(ctx, state, summary)?,
+        other_sessions: others.iter().map(LiveSessionView::render_line).collect(),
         faults: request.faults,
         untrusted: untrusted.as_deref(),
         trail,
@@ -184,6 +190,24 @@ fn explain_briefing_on(
         kept,
         cut,
     })
+}
+
+/// Returns the plan that this session changed last, with its status.
+fn find_last_plan(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    files: &[String],
+) -> Result<Option<(String, Status)>, Failure> {
+    let mut plans = files
+        .iter()
+        .filter_map(|file| locate_plan(ctx.profiles, file))
+        // A ticket that is worked on is the session's position.
+        .filter(|place| place.profile.work_phases.is_empty());
+    let Some(place) = plans.next() else {
+        return Ok(None);
+    };
+    let node = find_recorded(state, &place)?.node;
+    Ok(node.map(|node| (place.path_alias(), node.status())))
 }
 
 /// Returns the plans per level, in the order of the profiles. Trails are left out: their position has
@@ -255,7 +279,7 @@ fn describe_untrusted(ctx: &Context<'_>) -> Option<String> {
     if !ctx.waiting_policy.is_empty() {
         let changes: Vec<String> = ctx.waiting_policy.iter().map(ToString::to_string).collect();
         lines.push(format!(
-            "config.toml is looser than the policy in force, and has no effect: {}",
+            "the project's files are looser than the policy in force, which has no effect: {}",
             changes.join(", ")
         ));
     }

@@ -42,9 +42,27 @@ pub(crate) fn list_other_sessions(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Vec<LiveSessionView>, Failure> {
-    let mut found: Vec<LiveSessionView> = load_live_sessions(ctx, state)?
+    Ok(list_live_sessions(ctx, state)?.others)
+}
+
+/// The live sessions, as one of them sees them.
+pub(crate) struct LiveSessions {
+    pub(crate) others: Vec<LiveSessionView>,
+    /// The files that this session changed, newest first.
+    pub(crate) own_files: Vec<String>,
+}
+
+/// Returns the live sessions, the most recent first.
+pub(crate) fn list_live_sessions(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<LiveSessions, Failure> {
+    let (own, others): (Vec<_>, Vec<_>) = load_live_sessions(ctx, state)?
         .into_iter()
-        .filter(|one| !one.is_own(&ctx.session))
+        .partition(|one| one.is_own(&ctx.session));
+    let own_files = own.into_iter().flat_map(|one| one.touched).collect();
+    let mut found: Vec<LiveSessionView> = others
+        .into_iter()
         .map(|one| {
             let elsewhere = one.worktree.describe_place().is_some();
             let mut files = one.touched;
@@ -86,15 +104,20 @@ pub(crate) fn list_other_sessions(
         }
     }
     found.truncate(MAX_LISTED_SESSIONS);
-    Ok(found)
+    Ok(LiveSessions {
+        others: found,
+        own_files,
+    })
 }
 
 impl LiveSessionView {
-    /// Whether this is a person's terminal that holds nothing and has changed nothing.
-    pub(crate) fn is_idle_terminal(&self) -> bool {
+    /// Whether it does nothing that another session could get in the way of: it is nowhere, holds
+    /// nothing and has changed nothing. Of a person's terminal the place does not count.
+    pub(crate) fn is_idle(&self) -> bool {
         let is_terminal =
             self.session == SHELL_SESSION || self.session.starts_with(TERMINAL_SESSION_PREFIX);
-        is_terminal && self.holds.is_empty() && self.files.is_empty()
+        let is_nowhere = is_terminal || self.focus.is_none();
+        is_nowhere && self.holds.is_empty() && self.files.is_empty()
     }
 
     /// Renders the session in one line: where it is, what it works on, what it holds.
@@ -107,8 +130,10 @@ impl LiveSessionView {
                 None => format!("in {worktree}"),
             });
         }
-        if let Some(focus) = &self.focus {
-            parts.push(format!("works on {focus}"));
+        match (&self.focus, self.files.first()) {
+            (Some(focus), _) => parts.push(format!("works on {focus}")),
+            (None, Some(file)) => parts.push(format!("changed {file}")),
+            (None, None) => {}
         }
         if !self.holds.is_empty() {
             parts.push(format!("holds {}", self.holds.join(", ")));

@@ -6,6 +6,7 @@ use domain::gates::{self, GateOverride, GateScope};
 use domain::ids::OperationId;
 use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
+use domain::profile::{Profile, locate_plan};
 use domain::record::{read_record, record_changed_fact};
 use domain::suggest::nearest_hint;
 use domain::undo::{UndoRefused, find_undone_overrides};
@@ -104,10 +105,18 @@ pub fn override_gate(
         permit(tx, path, operation)
     });
     match recorded {
-        // This gate is about any file, and about commands.
-        Err(failure) if failure.kind == FailureKind::NotFound && gate.scope == GateScope::Trail => {
+        // A gate about plans mostly blocks one that is not written yet, and one of a trail is about any
+        // file, and about commands.
+        Err(failure) if failure.kind == FailureKind::NotFound => {
+            let path = match gate.scope {
+                GateScope::Trail => Some(request.node.join(" ")),
+                GateScope::Plans => find_unwritten_plan(ctx, &request.node),
+                GateScope::Work | GateScope::Project => None,
+            };
+            let Some(path) = path else {
+                return Err(failure);
+            };
             let mut tx = ctx.store.begin_write()?;
-            let path = request.node.join(" ");
             let operation = new_operation(&*tx, &path)?;
             let operation = tx.record_operation(operation)?;
             let outcome = permit(&mut *tx, path, operation)?;
@@ -116,6 +125,31 @@ pub fn override_gate(
         }
         recorded => recorded,
     }
+}
+
+/// Returns the path of a plan that is not written yet, given by its file or by its path, if a profile
+/// has such a plan.
+fn find_unwritten_plan(ctx: &Context<'_>, words: &[String]) -> Option<String> {
+    let [name] = words else { return None };
+    if let Some(place) = locate_plan(ctx.profiles, name) {
+        return Some(place.path_alias());
+    }
+    // Each part is an id of a level below that of the part before it.
+    let is_known = |profile: &Profile| {
+        let mut above: Option<&str> = None;
+        name.split('/').all(|part| {
+            let level = profile.levels.iter().find(|level| {
+                let fits = match above {
+                    Some(above) => level.under.iter().any(|under| under == above),
+                    None => level.root,
+                };
+                fits && level.read_alias(part).is_ok_and(|read| read.alias == part)
+            });
+            above = level.map(|level| level.name.as_str());
+            level.is_some()
+        })
+    };
+    ctx.profiles.iter().any(is_known).then(|| name.clone())
 }
 
 /// Ends the permissions of undone overrides.

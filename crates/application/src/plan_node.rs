@@ -3,6 +3,7 @@
 //! No plan is written here. The agent writes the file, and the next scan records it.
 
 use domain::approval::approval_next_step;
+use domain::gates::render_objections;
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Node, Status};
 use domain::node_reference::NodeReference;
@@ -10,7 +11,7 @@ use domain::planning_prompt::{
     Ancestor, ParentExtent, PlanningPrompt, ReplacedPlan, compose_planning_prompt,
 };
 use domain::ports::Snapshot;
-use domain::profile::{Level, Profile, ReadAlias, parent_folder};
+use domain::profile::{Level, PlanPlace, Profile, ReadAlias, parent_folder};
 use domain::suggest::nearest_hint;
 use domain::tree::Tree;
 use domain::typed_command::PlanCommand;
@@ -19,6 +20,7 @@ use serde::Serialize;
 use crate::brief::compose_for_host;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handle_host_event::{PlannedNode, evaluate_planning};
 use crate::locate::{LookupError, load_ancestors, resolve_node};
 use crate::observe::observe_tree;
 use crate::views::describe_cause;
@@ -58,6 +60,9 @@ pub struct PlanOutcome {
     /// The parent whose plan is in the prompt, and its version.
     #[serde(skip)]
     pub parent: Option<(NodeId, VersionHash)>,
+    /// What a gate that only warns says; the prompt begins with it.
+    #[serde(skip)]
+    pub warning: Option<String>,
 }
 
 /// Returns the planning prompt of a node.
@@ -75,8 +80,9 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         items_file,
         existing,
         parent,
+        warning,
     } = locate_target(ctx, &*state, &tree, request)?;
-    let prompt = compose_prompt(
+    let mut prompt = compose_prompt(
         ctx,
         &*state,
         &tree,
@@ -87,6 +93,9 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         existing,
         parent.as_ref(),
     )?;
+    if let Some(warning) = &warning {
+        prompt = format!("{warning}\n\n{prompt}");
+    }
     Ok(PlanOutcome {
         entity_id: alias,
         entity_type: level.name.clone(),
@@ -98,6 +107,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         parent_id: parent.map(|parent| parent.alias),
         exists: existing.is_some_and(|node| node.content.version_hash().is_some()),
         prompt,
+        warning,
     })
 }
 
@@ -112,6 +122,8 @@ pub(crate) struct PlanTarget<'a, 't> {
     pub(crate) items_file: Option<String>,
     pub(crate) existing: Option<&'t Node>,
     pub(crate) parent: Option<Node>,
+    /// What a gate that only warns says.
+    warning: Option<String>,
 }
 
 /// Finds the place of a node in the tree, whether it exists or not.
@@ -142,17 +154,6 @@ pub(crate) fn locate_target<'a, 't>(
         Some(parent) => format!("{}/{}", tree.alias_path(parent), wanted.alias),
         None => wanted.alias.clone(),
     };
-    // The central rule of planning: a plan is only written against an approved parent, because
-    // everything below an unapproved one may have to be written again. Not in profiles without the
-    // gate, such as tickets.
-    if let Some(parent) = &parent
-        && profile.has_gate("hierarchy")
-        && parent.status() != Status::Approved
-    {
-        return Err(unapproved_parent_failure(
-            ctx, state, tree, &wanted, request, parent,
-        )?);
-    }
     let existing = tree.nodes().find(|node| {
         node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id)
     });
@@ -181,7 +182,35 @@ pub(crate) fn locate_target<'a, 't>(
                 "" => items.clone(),
                 folder => format!("{folder}/{items}"),
             });
+    let planning = PlannedNode {
+        place: &PlanPlace {
+            profile,
+            level,
+            aliases: path.split('/').map(str::to_owned).collect(),
+        },
+        file: file.as_deref().unwrap_or_default(),
+        node: existing,
+        parent: parent.as_ref(),
+    };
+    // As for a write of the plan: what everything below an unapproved parent would be worth is the
+    // gate's to say, with its mode and the overrides of people.
+    let verdict = evaluate_planning(ctx, state, &planning)?;
+    if let Some(fired) = verdict.blocks.first() {
+        return Err(match (&parent, fired.gate) {
+            (Some(parent), "hierarchy") => {
+                unapproved_parent_failure(ctx, state, tree, &wanted, request, parent)?
+            }
+            _ => fired
+                .objection
+                .next_steps
+                .iter()
+                .fold(Failure::refused(&fired.objection.why), |failure, step| {
+                    failure.with_step(step)
+                }),
+        });
+    }
     Ok(PlanTarget {
+        warning: (!verdict.warnings.is_empty()).then(|| render_objections(&verdict.warnings)),
         profile,
         level,
         alias: wanted.alias,

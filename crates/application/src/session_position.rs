@@ -12,10 +12,11 @@ use domain::profile::{Profile, WorkPhase};
 use domain::record;
 use domain::work::focus::Focus;
 use domain::work::guides;
+use domain::work::phase_order::is_building_phase;
 use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
 use domain::work::work_level::{Assessment, SizeSignals, WorkLevel, assess_work_level};
 
-use crate::absent_nodes::find_absent_by_id;
+use crate::absent_nodes::{find_absent_by_id, find_gone_item};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::load_ancestors;
@@ -76,16 +77,20 @@ pub(crate) fn load_position(
     };
     // The node under the cursor may have been removed since; the session then has no position,
     // rather than an error in every command.
-    let Some(node) = state.load_node(cursor)? else {
+    let mut stack = if let Some(node) = state.load_node(cursor)? {
+        let mut stack = load_ancestors(state, &node)?;
+        stack.insert(0, node);
+        stack
+    } else if let Some(gone) = find_gone_item(state, cursor)? {
+        load_ancestors(state, &gone)?
+    } else {
         return Ok(SessionPosition {
             focus,
             absent: find_absent_by_id(state, cursor)?,
             ..SessionPosition::default()
         });
     };
-    let mut stack = load_ancestors(state, &node)?;
     stack.reverse();
-    stack.push(node);
     let ticket = match stack.iter().rev().find(|node| has_work_phases(ctx, node)) {
         Some(node) => Some(load_ticket(ctx, state, node.clone(), Some(cursor))?),
         None => None,
@@ -135,7 +140,14 @@ fn find_focused_ticket(
     focus: &Focus,
 ) -> Result<Option<Node>, Failure> {
     let cursor = focus.cursor();
-    let Some(node) = cursor.map(|id| state.load_node(id)).transpose()?.flatten() else {
+    let Some(cursor) = cursor else {
+        return Ok(None);
+    };
+    let node = match state.load_node(cursor)? {
+        Some(node) => Some(node),
+        None => find_gone_item(state, cursor)?,
+    };
+    let Some(node) = node else {
         return Ok(None);
     };
     if has_work_phases(ctx, &node) {
@@ -330,9 +342,16 @@ impl Ticket {
         lines
     }
 
-    /// Returns the subject of the commit that the cycle of the current scenario expects.
+    /// Returns the subject of the commit that the cycle of the current scenario expects, once the
+    /// ticket is being built.
     pub(crate) fn expected_commit(&self, ctx: &Context<'_>) -> Option<String> {
         let current = self.current.as_ref()?;
+        let profile = ctx.find_profile(&self.node.profile)?;
+        // Commits say more than the phase: a cycle that began goes on.
+        let has_begun = self.tdd.cycle.is_some() || self.count_completed() > 0;
+        if !has_begun && !is_building_phase(&profile.work_phases, self.phase()) {
+            return None;
+        }
         let title = current.description.title.as_deref();
         let about = title.unwrap_or(&current.alias).to_lowercase();
         Some(expected_commit_subject(
@@ -358,11 +377,11 @@ impl Ticket {
     /// full unless the conversation has this version of it.
     pub(crate) fn render_phase_text(&self, ctx: &Context<'_>, known: &KnownGuides) -> String {
         let mut lines: Vec<String> = Vec::new();
-        let phase = self.phase().unwrap_or("no phase yet");
-        lines.push(format!(
-            "Throughline: `{}` is in the phase {phase}.",
-            self.node.alias
-        ));
+        let alias = &self.node.alias;
+        lines.push(match self.phase() {
+            Some(phase) => format!("Throughline: `{alias}` is in the phase {phase}."),
+            None => format!("Throughline: `{alias}` is in no phase yet."),
+        });
         lines.extend(self.render_progress_lines(ctx));
         match self.find_guide(ctx) {
             Some(guide) if known.get(&guide.name) == Some(&guide.digest) => lines.push(format!(

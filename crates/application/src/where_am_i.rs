@@ -122,6 +122,8 @@ pub struct GateView {
     pub to_phase: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_file: Option<String>,
+    /// What clears it.
+    pub next_steps: Vec<String>,
 }
 
 /// The position for tools that know only one active item.
@@ -515,5 +517,6 @@ fn find_open_gate(
         reason,
         to_phase,
         context_file,
+        next_steps: fired.objection.next_steps,
     }))
 }

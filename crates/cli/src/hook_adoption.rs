@@ -3,10 +3,11 @@
 //! Approvals that came with a clone do not count until a person adopts it. A foreign state cannot be
 //! used at all; decision files of others are left out, and the gates are evaluated without them.
 
-use application::handle_host_event::{EventOutcome, TouchedPlan};
-use domain::gates::{FiredGate, Objection};
+use application::handle_host_event::{EventOutcome, TouchedPlan, evaluate_unadopted};
+use domain::gates::{FiredGate, Unadopted};
 use domain::host_event::{Happening, HostEvent, Reply};
-use domain::policy::{GateMode, Policy};
+use domain::policy::Policy;
+use domain::profile::Profile;
 use domain::text::count_with_noun;
 use domain::typed_command;
 
@@ -26,36 +27,28 @@ const REMINDER: &str = "Throughline: this project is not adopted yet, so its gat
 pub(crate) fn reply_for_unadopted(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
-    policy: &Policy,
+    (profiles, policy): (&[Profile], &Policy),
     ledger: &LedgerFile,
 ) -> EventOutcome {
-    let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
-                         approvals do not count yet, and its gates cannot be evaluated";
-    let steps = vec![
-        "ask the person to run `tl state adopt`   # takes over its approvals".to_owned(),
-        "or to run `tl state rebuild`   # starts from the plan files, everything a draft"
-            .to_owned(),
-    ];
-    let fired = |plan: String| {
-        vec![FiredGate {
-            gate: ADOPT_GATE,
-            subject: plan,
-            objection: Objection::new(why.to_owned(), steps.clone()),
-        }]
+    let written: Vec<&TouchedPlan<'_>> = plans
+        .iter()
+        .filter(|plan| plan.effect.modifies_file())
+        .collect();
+    let evaluate = |plans: &[&TouchedPlan<'_>], is_typed_command: bool| {
+        evaluate_unadopted(profiles, policy, Unadopted::State, plans, is_typed_command)
     };
     let refused = match &event.happening {
-        Happening::ToolAboutToRun(_) => {
-            find_written_plan(plans).filter(|_| blocks_somewhere(policy))
-        }
-        // We carry out typed commands ourselves, on the state that cannot be used, whatever the
-        // gates are set to.
+        Happening::ToolAboutToRun(_) => evaluate(&written, false).blocks,
         Happening::PromptSubmitted { prompt } => {
-            typed_command::parse_typed_command(prompt).map(|_| "typed command".to_owned())
+            let is_command = typed_command::parse_typed_command(prompt).is_some();
+            let verdict = evaluate(&[], is_command);
+            // Its state cannot be used, whatever the gates are set to.
+            [verdict.blocks, verdict.warnings].concat()
         }
-        _ => None,
+        _ => Vec::new(),
     };
-    if let Some(plan) = refused {
-        let blocked = fired(plan);
+    if !refused.is_empty() {
+        let blocked = refused;
         let block = Some(domain::gates::render_objections(&blocked));
         return EventOutcome {
             reply: Reply {
@@ -79,7 +72,11 @@ pub(crate) fn reply_for_unadopted(
     if is_reminder && !is_prompt {
         return EventOutcome::default();
     }
-    let warned = fired(String::new());
+    let warned = vec![FiredGate {
+        gate: ADOPT_GATE,
+        subject: String::new(),
+        objection: Unadopted::State.objection(),
+    }];
     let context = if is_reminder {
         REMINDER.to_owned()
     } else {
@@ -94,51 +91,6 @@ pub(crate) fn reply_for_unadopted(
         warned,
         ..EventOutcome::default()
     }
-}
-
-/// Refuses a write to a plan in a clone whose decision files are not adopted: the approvals it would
-/// rest on do not count yet.
-pub(crate) fn refuse_unadopted_write(
-    event: &HostEvent,
-    plans: &[TouchedPlan<'_>],
-    policy: &Policy,
-) -> Option<EventOutcome> {
-    // After a call there is nothing left to refuse.
-    let Happening::ToolAboutToRun(_) = &event.happening else {
-        return None;
-    };
-    let subject = find_written_plan(plans).filter(|_| blocks_somewhere(policy))?;
-    let why = "this clone is not adopted by this user: decisions of others (approvals, for example) do not count \
-               here yet, so its plans are not to be written";
-    let step = "ask the person to run `tl state adopt` in their own terminal".to_owned();
-    let blocked = vec![FiredGate {
-        gate: ADOPT_GATE,
-        subject,
-        objection: Objection::new(why.to_owned(), vec![step]),
-    }];
-    Some(EventOutcome {
-        reply: Reply {
-            block: Some(domain::gates::render_objections(&blocked)),
-            ..Reply::default()
-        },
-        blocked,
-        ..EventOutcome::default()
-    })
-}
-
-/// Returns the first plan that a call writes.
-fn find_written_plan(plans: &[TouchedPlan<'_>]) -> Option<String> {
-    plans
-        .iter()
-        .find(|plan| plan.effect.modifies_file())
-        .map(|plan| plan.place.path_alias())
-}
-
-/// Whether a gate blocks. Otherwise the project only wants warnings, and a clone is no reason to be
-/// stricter.
-fn blocks_somewhere(policy: &Policy) -> bool {
-    let gates = &policy.gates;
-    [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block)
 }
 
 /// Adds a notice about decisions of others that do not count, at the start of a session and at every

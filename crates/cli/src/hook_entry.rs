@@ -15,7 +15,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use application::decisions::has_unadopted_decisions;
 use application::handle_host_event::{
     EventContext, EventOutcome, ObservedCall, UnrecordedCall, handle_host_event, identifies_session,
 };
@@ -30,13 +29,14 @@ use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, EngineSettings};
 
 use crate::caller::{self, Caller};
-use crate::hook_adoption::{add_adoption_notice, refuse_unadopted_write, reply_for_unadopted};
+use crate::hook_adoption::{add_adoption_notice, reply_for_unadopted};
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
 use crate::hook_missed_calls::MissedCallNotes;
-use crate::last_good_settings::{add_settings_problem, remember_good_settings};
+use crate::last_good_settings::add_settings_problem;
 use crate::settings;
 use crate::use_case_runner::{CallerRule, UseCaseRunner};
+use crate::weakened_gates::report_weakened_gates;
 use crate::wiring::{Project, open_project_files};
 
 /// Kill switch: turns every hook into a no-op.
@@ -308,7 +308,10 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
     }
     // Opening the store takes about 1 ms of CPU; most calls do not need it.
     if !call.concerns_state(event, policy) {
-        return Ok(EventOutcome::default());
+        return Ok(match settings_problem {
+            Some(_) => EventOutcome::default(),
+            None => report_weakened_gates(EventOutcome::default(), event, &project),
+        });
     }
     set_fallback_reply(fallback_reply(event, &call, &files, policy));
     let missed = MissedCallNotes::of_session(root, &event.session);
@@ -322,18 +325,7 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
     set_unrecorded_call(None);
     match settings_problem {
         Some(problem) => Ok(add_settings_problem(handled, event, &problem)),
-        None => {
-            // Not at every tool call: one of these events meets an edited file soon enough.
-            if matches!(
-                event.happening,
-                Happening::SessionStarted { .. }
-                    | Happening::PromptSubmitted { .. }
-                    | Happening::Stopping { .. }
-            ) {
-                remember_good_settings(root);
-            }
-            Ok(handled)
-        }
+        None => Ok(report_weakened_gates(handled, event, &project)),
     }
 }
 
@@ -362,7 +354,8 @@ fn evaluate_on_state(
         .flatten();
     let store = match project.open_store_quietly(&engine, None) {
         Err(StoreFault::Foreign { .. }) => {
-            return Ok(reply_for_unadopted(event, &call.plans, policy, &ledger));
+            let rules = (project.profiles.as_slice(), policy);
+            return Ok(reply_for_unadopted(event, &call.plans, rules, &ledger));
         }
         opened => opened?,
     };
@@ -390,11 +383,6 @@ fn evaluate_on_state(
     let mut handled = run_for_value(
         |use_case| runner.run_with_repair(store, &reopen, use_case),
         &mut |ctx| {
-            if let Some(refused) = refuse_unadopted_write(event, &call.plans, policy)
-                && has_unadopted_decisions(ctx)?
-            {
-                return Ok(refused);
-            }
             let person = Principal::Human(settings::local_user_name());
             let person =
                 settings::effective_principal(ctx.store.remote_principal(), person, ctx.policy);

@@ -13,6 +13,7 @@ use domain::ports::Clock;
 use domain::text::{clean_line, count_with_noun};
 use serde::{Deserialize, Serialize};
 use store::SystemClock;
+use store::private_files::{private_open_options, read_own_file};
 
 /// Size at which the ledger is rotated; one older file is kept.
 const MAX_LEDGER_BYTES: u64 = 1024 * 1024;
@@ -170,11 +171,7 @@ impl LedgerFile {
             return;
         };
         line.push(b'\n');
-        let Ok(mut file) = store::private_files::private_open_options()
-            .create(true)
-            .append(true)
-            .open(&self.path)
-        else {
+        let Ok(mut file) = open_for_append(&self.path) else {
             return;
         };
         // One write per line: `write!` would use several, and concurrent hooks would interleave.
@@ -196,16 +193,12 @@ impl LedgerFile {
         entry.fault = Some(why.clone());
         let line = format!("{} {why}\n", SystemClock.now().format_local_minute());
         self.append_entry(entry, HookOutcome::Fault);
-        let _ = store::private_files::private_open_options()
-            .create(true)
-            .append(true)
-            .open(&self.untold)
-            .and_then(|mut file| file.write_all(line.as_bytes()));
+        let _ = open_for_append(&self.untold).and_then(|mut file| file.write_all(line.as_bytes()));
     }
 
     /// Renders the notice about faults since the last report.
     pub(crate) fn render_pending_faults(&self) -> Option<String> {
-        let text = std::fs::read_to_string(&self.untold).ok()?;
+        let text = read_own_file(&self.untold).ok()?;
         let mut lines = text.lines();
         // First and last only: a broken disk can cause hundreds, and a briefing is bounded.
         let first = lines.next()?;
@@ -228,7 +221,7 @@ impl LedgerFile {
     pub(crate) fn read_lines(&self) -> Vec<HookLedgerLine> {
         [self.rotated_path(), self.path.clone()]
             .into_iter()
-            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .filter_map(|path| read_own_file(&path).ok())
             .flat_map(|text| {
                 text.lines()
                     .filter_map(|line| serde_json::from_str(line).ok())
@@ -240,7 +233,8 @@ impl LedgerFile {
     /// Reads the last 64 KiB, oldest line first: bounded work for the dashboard and the hooks.
     pub(crate) fn read_latest_lines(&self) -> Vec<HookLedgerLine> {
         let mut bytes = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
+        let opened = private_open_options().read(true).open(&self.path);
+        let read = opened.and_then(|mut file| {
             // From the end: the file has up to 1 MiB, and this is read by hooks and every few
             // seconds by the dashboard.
             let skipped = file.metadata()?.len().saturating_sub(TAIL_BYTES);
@@ -260,4 +254,12 @@ impl LedgerFile {
     fn rotated_path(&self) -> PathBuf {
         self.path.with_extension("1.jsonl")
     }
+}
+/// Opens a file of the ledger, which may be what a fault about a link in our folder is recorded in: the
+/// folder itself must not be one either.
+fn open_for_append(path: &Path) -> std::io::Result<File> {
+    if path.parent().is_some_and(Path::is_symlink) {
+        return Err(std::io::ErrorKind::NotADirectory.into());
+    }
+    private_open_options().create(true).append(true).open(path)
 }

@@ -40,7 +40,7 @@ impl MissedCallNotes {
     /// Reads the calls, with the size of the file for [`Self::remove_recorded`].
     pub(crate) fn read_calls(&self) -> (Vec<MissedCall>, u64) {
         // Usually there is no file, which costs one failed `open`.
-        let text = fs::read_to_string(&self.path).unwrap_or_default();
+        let text = store::private_files::read_own_file(&self.path).unwrap_or_default();
         let calls = text
             .lines()
             // A torn or foreign line is skipped: its call was reported as a fault anyway.

@@ -114,8 +114,15 @@ fn is_told(verb: Verb) -> bool {
     }
 }
 
-/// Returns the changes of single plans, one per plan; nothing if the operation is better told by its
-/// summary.
+/// Whether plans went or came back with a branch: one line about the checkout says it.
+#[must_use]
+pub fn is_checkout(operation: &Operation) -> bool {
+    let mut facts = operation.facts.iter();
+    facts.any(|fact| matches!(fact, Fact::NodeRemoved { .. }))
+}
+
+/// Returns the changes of single plans, one per plan, and what was said about them; nothing if the
+/// operation is better told by its summary.
 #[must_use]
 pub fn collect_plan_news(operation: &Operation) -> Vec<PlanNews> {
     let is_about_plans = matches!(
@@ -132,20 +139,19 @@ pub fn collect_plan_news(operation: &Operation) -> Vec<PlanNews> {
             | Verb::Move
             | Verb::Comment
     );
-    // Plans go and come back with a branch: one line about the checkout says it.
-    let is_checkout = operation
-        .facts
-        .iter()
-        .any(|fact| matches!(fact, Fact::NodeRemoved { .. }));
-    if !is_about_plans || is_checkout {
+    if !is_about_plans {
         return Vec::new();
     }
+    let is_checkout = is_checkout(operation);
     let mut found: Vec<PlanNews> = Vec::new();
     for fact in &operation.facts {
         let Some((node, change, by)) = plan_change(fact) else {
             continue;
         };
-        if found.iter().all(|news| news.node != node) {
+        // A pull brings another text together with what was decided about it: the words are told
+        // beside the edit.
+        let is_first = !is_checkout && found.iter().all(|news| news.node != node);
+        if is_first || change.has_words() {
             let by = by.unwrap_or_else(|| operation.by.clone());
             found.push(PlanNews { node, change, by });
         }
@@ -227,6 +233,20 @@ pub fn stale_nodes(operation: &Operation) -> impl Iterator<Item = NodeId> {
         // From one stale status to another is no news.
         .filter(move |group| is_stale(group.after.status) && !is_stale(group.before.status))
         .flat_map(|group| group.nodes.iter().copied())
+}
+
+impl PlanChange {
+    /// Whether it brings someone's words, which nothing else tells.
+    #[must_use]
+    pub fn has_words(&self) -> bool {
+        matches!(
+            self,
+            Self::Condemned { .. }
+                | Self::ChangesRequested { .. }
+                | Self::RevalidationRequired { .. }
+                | Self::Commented { .. }
+        )
+    }
 }
 
 impl PlanNews {

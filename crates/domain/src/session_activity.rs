@@ -55,7 +55,7 @@ impl ActivityState {
     #[must_use]
     pub fn symbol(self) -> char {
         match self {
-            Self::Waiting => '⏸',
+            Self::Waiting => '‖',
             Self::Blocked => '⊘',
             Self::Working => '▶',
             Self::Quiet => '◌',

@@ -11,6 +11,7 @@ use crate::detection::SessionCounters;
 use crate::host_event::Host;
 use crate::ids::{Digest32, NodeId, OperationId, VersionHash};
 use crate::ports::ChangedLines;
+use crate::time::Timestamp;
 use crate::typed_command::PlanCommand;
 
 /// The state of a session, shared by its hooks and commands.
@@ -72,8 +73,10 @@ pub struct Conversation {
     pub owed_a_briefing: bool,
     /// It had a briefing in this turn already; some hosts do not report back what we sent.
     pub briefed_this_turn: bool,
-    /// Messages that could not be delivered yet, for the next prompt, or for the next tool where a
-    /// host takes none with a prompt.
+    /// When it had its last whole briefing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub briefed_at: Option<Timestamp>,
+    /// Messages that could not be delivered yet, for the next prompt or tool.
     pub untold: Vec<String>,
     /// Digest of the version and warnings last sent about each plan.
     pub warned: BTreeMap<NodeId, Digest32>,
@@ -159,7 +162,20 @@ pub struct PendingPhase {
     pub head: Option<String>,
 }
 
+/// A briefing is not repeated sooner, not even after midnight.
+const MIN_BRIEFING_GAP_MS: i64 = 4 * 60 * 60 * 1000;
+
 impl Conversation {
+    /// Whether a prompt is the first of a day: the last briefing is of another one.
+    #[must_use]
+    pub fn is_new_day(&self, now: Timestamp) -> bool {
+        self.briefed_at.is_some_and(|then| {
+            // Before the days are compared, which needs the time zone.
+            now.millis_since(then) >= MIN_BRIEFING_GAP_MS
+                && now.format_local_day() != then.format_local_day()
+        })
+    }
+
     /// Returns a new conversation in a host.
     #[must_use]
     pub fn of_host(host: Option<Host>) -> Self {

@@ -12,6 +12,7 @@ use domain::typed_command::{PlanCommand, find_plan_commands};
 
 use super::EventOutcome;
 use super::commit::Decision;
+use super::fitting::{FittedMessages, fit_messages};
 use super::plans::path_like_words;
 use super::prompt_submitted::block_with_failure;
 use crate::context::Context;
@@ -52,7 +53,10 @@ impl Delegation {
         let context = &mut decision.outcome.reply.context;
         let texts = context.take().into_iter().chain(self.messages.clone());
         let texts: Vec<String> = texts.collect();
-        *context = (!texts.is_empty()).then(|| texts.join("\n\n"));
+        let asked_for = texts.len().checked_sub(self.messages.len());
+        let FittedMessages { told, left } = fit_messages(event.host, texts, asked_for);
+        conversation.untold.extend(left);
+        *context = (!told.is_empty()).then(|| told.join("\n\n"));
     }
 }
 
@@ -81,6 +85,8 @@ pub(super) fn check_delegated_plans(
             Ok(outcome) => match call.kind {
                 ToolKind::Agent if event.host.accepts_context_at_subagent_start() => {
                     found.handed_over.push(command);
+                    // The prompt with it goes to the subagent alone.
+                    found.messages.extend(outcome.warning);
                 }
                 _ if event.host.accepts_context_before_tools() => {
                     found.messages.push(outcome.prompt);

@@ -5,15 +5,15 @@
 
 use domain::gates::{
     self, CommandFacts, Event, FiredGate, FrozenFile, GateVerdict, IntendedChange, OutputStep,
-    Override, ParentPlan, PlanStep, SessionFile,
+    Override, ParentPlan, PlanStep, SessionFile, Unadopted,
 };
 use domain::host_event::{FileEffect, Host, HostEvent, ToolCall};
 use domain::ids::{Digest32, Principal};
 use domain::node::Node;
 use domain::plan_document::{DocumentRecord, split_document_path};
-use domain::policy::Governance;
+use domain::policy::{Governance, Policy};
 use domain::ports::{FileReadResult, FileStatResult, PlanFiles, Snapshot};
-use domain::profile::{PlanPlace, locate_output};
+use domain::profile::{PlanPlace, Profile, locate_output};
 use domain::record;
 use domain::session::{SESSIONS_FOLDER, Session};
 use domain::session_state::SessionState;
@@ -24,6 +24,7 @@ use super::plans::{RecordedPlan, TouchedPlan, find_recorded};
 use super::work_facts::{WorkFacts, gather_work};
 use crate::claim_node;
 use crate::context::Context;
+use crate::decisions::has_unadopted_decisions;
 use crate::failure::Failure;
 use crate::session_position::find_session_ticket;
 use crate::sessions::{own_session, session_before};
@@ -67,6 +68,11 @@ impl<'n> NextStep<'n> {
         }
     }
 
+    /// Whether the work gates are concerned.
+    pub(super) fn is_work(&self) -> bool {
+        self.work_files.is_some()
+    }
+
     /// Returns the next edit of some file that is not a plan.
     pub(crate) fn next_edit(ctx: &Context<'_>) -> Self {
         Self {
@@ -79,6 +85,18 @@ impl<'n> NextStep<'n> {
                 runs_own_hook: false,
             },
             work_files: gates::has_work_gates(ctx.profiles).then_some(0),
+        }
+    }
+
+    /// Returns a change of plans alone.
+    pub(crate) fn change_plans(plans: &'n [TouchedPlan<'n>]) -> Self {
+        Self {
+            plans: plans.iter().collect(),
+            outputs: Vec::new(),
+            files: &[],
+            session_files: Vec::new(),
+            command: CommandFacts::default(),
+            work_files: None,
         }
     }
 
@@ -109,6 +127,18 @@ pub(crate) fn evaluate_step(
     mut session: SessionState,
     step: &NextStep<'_>,
 ) -> Result<EvaluatedStep, Failure> {
+    if !step.plans.is_empty() && has_unadopted_decisions(ctx)? {
+        let unadopted = Unadopted::Decisions;
+        let verdict = evaluate_unadopted(ctx.profiles, ctx.policy, unadopted, &step.plans, false);
+        if !verdict.blocks.is_empty() {
+            return Ok(EvaluatedStep {
+                verdict,
+                session,
+                plans: Vec::new(),
+                outputs: Vec::new(),
+            });
+        }
+    }
     let mut plans = Vec::with_capacity(step.plans.len());
     let mut holders = Vec::with_capacity(step.plans.len());
     for plan in &step.plans {
@@ -188,6 +218,42 @@ pub(crate) fn evaluate_step(
         plans,
         outputs,
     })
+}
+
+/// Evaluates a step in a clone that is not adopted. The other gates have nothing to judge there: they
+/// rest on approvals that do not count.
+#[must_use]
+pub fn evaluate_unadopted(
+    profiles: &[Profile],
+    policy: &Policy,
+    unadopted: Unadopted,
+    plans: &[&TouchedPlan<'_>],
+    is_typed_command: bool,
+) -> GateVerdict {
+    let steps: Vec<PlanStep<'_>> = plans
+        .iter()
+        .map(|plan| PlanStep {
+            doing: IntendedChange::Changing(&plan.effect),
+            place: &plan.place,
+            file: &plan.file,
+            node: None,
+            parent: ParentPlan::None,
+            size: None,
+            read: None,
+            session_is_known: true,
+            claimed_by: None,
+        })
+        .collect();
+    gates::evaluate(
+        &Event {
+            profiles,
+            plans: &steps,
+            unadopted: Some(unadopted),
+            is_typed_command,
+            ..Event::default()
+        },
+        policy,
+    )
 }
 
 /// Whether text reaches the model before a tool runs.

@@ -7,6 +7,7 @@
 mod commit;
 mod delegated_planning;
 mod finished_work;
+mod fitting;
 mod gather;
 mod host_sessions;
 mod missed_calls;
@@ -33,11 +34,14 @@ use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 use domain::session_state::MissedCall;
 
+pub use self::gather::evaluate_unadopted;
 pub(crate) use self::gather::{
     NextStep, evaluate_step, evaluate_with_overrides, override_note_key,
 };
 pub use self::host_sessions::identifies_session;
-pub(crate) use self::planned_write::{PlannedWrite, evaluate_write, use_up_overrides};
+pub(crate) use self::planned_write::{
+    PlannedNode, PlannedWrite, evaluate_planning, evaluate_write, use_up_overrides,
+};
 pub(crate) use self::plans::find_recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
 pub use self::stateless::{ObservedCall, UnrecordedCall};
@@ -81,6 +85,12 @@ impl EventOutcome {
         self.faults_told |= more.faults_told;
         self.missed_recorded |= more.missed_recorded;
         self
+    }
+
+    /// Returns an outcome that tells the agent something.
+    #[must_use]
+    pub fn with_context(text: String) -> Self {
+        Self::from_messages(&[text])
     }
 
     /// Returns the outcome of a blocked step.

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use domain::calling_session::UNKNOWN_SESSION;
 use domain::host_event::{Happening, HostEvent};
 use domain::ids::{NodeId, OperationId, Principal};
-use domain::operation::OperationHead;
+use domain::operation::{Channel, OperationHead, Verb};
 use domain::operation_news::{
-    PlanChange, PlanKnowledge, PlanNews, collect_plan_news, is_news_for_session,
+    PlanChange, PlanKnowledge, PlanNews, collect_plan_news, is_checkout, is_news_for_session,
     render_summary_line, stale_nodes,
 };
 use domain::ports::Snapshot;
@@ -138,7 +138,35 @@ fn collect_operation_news(
     // The cursor alone is not worth a write transaction, unless the next event would read as much.
     news.moves_cursor = !own_heads.is_empty() || news.is_long_gap;
     news.lines = render_news_lines(ctx, state, &heads, &session.conversation)?;
+    for head in own_heads {
+        if head.verb == Verb::Observe {
+            news.lines.extend(render_received_words(state, &head)?);
+        }
+    }
     Ok(news)
+}
+
+/// Renders what others said, in decisions that came through git and that this event received. That
+/// they came is told by another message, without their words.
+fn render_received_words(
+    state: &dyn Snapshot,
+    head: &OperationHead,
+) -> Result<Vec<(bool, String)>, Failure> {
+    let operation = match head.facts <= MAX_READ_FACTS {
+        true => state.load_operation(head.id)?,
+        false => None,
+    };
+    let mut lines = Vec::new();
+    let news = operation.iter().flat_map(collect_plan_news);
+    for one in news.filter(|one| one.change.has_words()) {
+        if let Some(node) = state.load_node(one.node)? {
+            let path = load_node_path(state, &node)?;
+            let known = PlanKnowledge::default();
+            let line = one.render_line(&path, &node, channel_of_decision(head), known);
+            lines.push((one.by.is_human(), line));
+        }
+    }
+    Ok(lines)
 }
 
 /// Whether the call that just finished probably made an operation: it ran `tl`, in a shell that does
@@ -213,6 +241,7 @@ fn render_news_lines(
     };
     let (mut lines, mut told) = (Vec::new(), BTreeSet::new());
     for head in heads {
+        let told_before = told.clone();
         let operation = match head.facts <= MAX_READ_FACTS {
             true => state.load_operation(head.id)?,
             false => None,
@@ -223,7 +252,7 @@ fn render_news_lines(
             continue;
         };
         let mut news = collect_plan_news(&operation);
-        if news.is_empty() {
+        if news.is_empty() || is_checkout(&operation) {
             lines.push((is_decided, render_summary_line(head)));
         }
         // Only those the session works with: a cascade may have thousands.
@@ -239,9 +268,15 @@ fn render_news_lines(
         for one in news {
             let known = knowledge(one.node);
             // The newest change of a plan says how it is now; a comment adds to it.
-            let repeats =
-                !matches!(one.change, PlanChange::Commented { .. }) && !told.insert(one.node);
-            if repeats || one.is_known(known) {
+            let is_comment = matches!(one.change, PlanChange::Commented { .. });
+            let is_told = match one.change.has_words() {
+                true => told_before.contains(&one.node),
+                false => told.contains(&one.node),
+            };
+            if !is_comment {
+                told.insert(one.node);
+            }
+            if (is_told && !is_comment) || one.is_known(known) {
                 continue;
             }
             // Removed or absent since: there is no plan left to read again.
@@ -249,11 +284,20 @@ fn render_news_lines(
                 continue;
             };
             let path = load_node_path(state, &node)?;
-            let line = one.render_line(&path, &node, head.channel, known);
+            let line = one.render_line(&path, &node, channel_of_decision(head), known);
             lines.push((is_decided || known.is_concerned, line));
         }
     }
     Ok(lines)
+}
+
+/// Returns where the changes of an operation were made. Of what a scan found the place is unknown: its
+/// channel says only who looked.
+fn channel_of_decision(head: &OperationHead) -> Channel {
+    match head.verb {
+        Verb::Observe => Channel::System,
+        _ => head.channel,
+    }
 }
 
 /// Returns the session's focus and the nodes above it.

@@ -46,7 +46,7 @@ pub(super) fn describe_overlaps(
     conversation.remember_overlaps(new.iter().map(|(_, digest)| *digest));
     let sentences: Vec<&str> = new.iter().map(|(sentence, _)| sentence.as_str()).collect();
     Ok(Some(format!(
-        "Throughline: {}. Coordinate before you change it (tl overlap).",
+        "Throughline: {}. Coordinate before you change it: `tl overlap`.",
         sentences.join("; ")
     )))
 }

@@ -18,17 +18,38 @@ use crate::failure::Failure;
 use crate::locate::{load_node_path, load_parent};
 use crate::plan_node::child_names;
 use crate::plan_warnings::collect_warnings;
+use crate::removed_scenarios::is_item;
 use crate::status_cascade::count_stale_nodes;
 
 /// Maximum number of plans named in one message.
 const MAX_NAMED_PLANS: usize = 6;
 
-/// Describes the given operations, and the consistency warnings of the touched plans.
+/// The plans that a call meant to change.
+pub(super) struct MeantPlans<'m> {
+    /// Their files were written.
+    pub(super) touched: &'m [NodeId],
+    /// The files of their items were written.
+    pub(super) item_plans: &'m [NodeId],
+}
+
+impl MeantPlans<'_> {
+    fn includes(&self, ctx: &Context<'_>, node: &Node) -> bool {
+        let is_written_item = || {
+            is_item(ctx, node)
+                && node
+                    .parent
+                    .is_some_and(|parent| self.item_plans.contains(&parent))
+        };
+        self.touched.contains(&node.id) || is_written_item()
+    }
+}
+
+/// Describes the given operations, and the consistency warnings of the plans that were written.
 pub(super) fn describe_operations(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     operations: &[OperationId],
-    touched: &[NodeId],
+    meant: &MeantPlans<'_>,
     conversation: &mut Conversation,
 ) -> Result<Option<String>, Failure> {
     let mut lines = Vec::new();
@@ -41,12 +62,16 @@ pub(super) fn describe_operations(
         let mut quiet = Vec::new();
         // Each name costs lookups, and a checkout may change thousands of plans before one hook
         // (P8).
-        for node_id in changed.iter().take(MAX_NAMED_PLANS) {
+        for (node_id, is_new) in changed.iter().take(MAX_NAMED_PLANS) {
             let Some(node) = state.load_node(*node_id)? else {
                 continue;
             };
-            let is_meant = touched.contains(node_id);
-            match describe_changed_plan(ctx, state, &node, is_meant, *id)? {
+            let change = ObservedChange {
+                operation: *id,
+                is_new: *is_new,
+                is_meant: meant.includes(ctx, &node),
+            };
+            match describe_changed_plan(ctx, state, &node, change)? {
                 Some(ChangedPlan::Line(line)) => lines.push(line),
                 Some(ChangedPlan::Quiet(path)) => quiet.push(format!("`{path}`")),
                 None => {}
@@ -73,7 +98,7 @@ pub(super) fn describe_operations(
             );
         }
     }
-    for id in touched {
+    for id in meant.touched {
         let Some(node) = state.load_node(*id)? else {
             continue;
         };
@@ -99,23 +124,33 @@ pub(super) fn describe_operations(
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
-/// Returns the plans whose text changed, without those that only became stale or came back with
-/// their branch.
-fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
+/// Returns the plans whose text changed, and whether they are new, without those that only became
+/// stale or came back with their branch.
+fn changed_plans(facts: &[Fact]) -> Vec<(NodeId, bool)> {
     let returned = returned_nodes(facts);
     let mut found = Vec::new();
     for fact in facts {
-        let id = match fact {
+        let (id, is_new) = match fact {
             Fact::NodeAdded { node } if returned.contains(&node.id) => continue,
-            Fact::NodeAdded { node } => node.id,
-            Fact::ContentChanged { node, .. } => *node,
+            Fact::NodeAdded { node } => (node.id, true),
+            Fact::ContentChanged { node, .. } => (*node, false),
             _ => continue,
         };
-        if !found.contains(&id) {
-            found.push(id);
+        if found.iter().all(|(known, _)| *known != id) {
+            found.push((id, is_new));
         }
     }
     found
+}
+
+/// A change of a plan's text that was found on disk.
+#[derive(Clone, Copy)]
+struct ObservedChange {
+    operation: OperationId,
+    /// Whether there was no plan before.
+    is_new: bool,
+    /// Whether the call was about this plan.
+    is_meant: bool,
 }
 
 /// What is said about a changed plan.
@@ -130,8 +165,7 @@ fn describe_changed_plan(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
-    meant: bool,
-    operation: OperationId,
+    change: ObservedChange,
 ) -> Result<Option<ChangedPlan>, Failure> {
     let path = load_node_path(state, node)?;
     // An unapproved parent is reported here as well as by the gate: the gate may only warn, and a
@@ -140,6 +174,11 @@ fn describe_changed_plan(
     let above =
         load_parent(state, node)?.filter(|parent| is_asked && parent.status() != Status::Approved);
     let line = match (&node.content, above) {
+        // Its file is there, and `tl restore` could not bring it back.
+        (Content::Missing, _) if is_item(ctx, node) => match change.is_meant {
+            true => return Ok(None),
+            false => format!("- `{path}` is no longer in its file"),
+        },
         (Content::Missing, _) => {
             format!("- `{path}`: its plan file is gone. tl restore {path} -1 brings it back")
         }
@@ -148,13 +187,17 @@ fn describe_changed_plan(
         }
         (Content::Text { .. }, Some(parent)) => format!(
             "- `{path}` was written although its parent `{}` is {}: it cannot be approved before the \
-             parent is. Do not build on it; ask the person, or take it back: tl undo {}",
+             parent is. Do not build on it; ask the person, or {}",
             parent.alias,
             parent.status(),
-            operation.0
+            match (&node.path, change.is_new) {
+                // A new file has no former text that `tl undo` could bring back.
+                (Some(file), true) => format!("remove `{file}`"),
+                _ => format!("take it back: tl undo {}", change.operation.0),
+            }
         ),
         // The agent knows what it wrote; only a draft needs a next step, a person's approval.
-        (Content::Text { .. }, None) if meant => match node.status() {
+        (Content::Text { .. }, None) if change.is_meant => match node.status() {
             Status::Draft if is_asked => {
                 format!(
                     "- `{path}` is a draft. A person approves it: /approve-plan {path}, the dashboard, or tl approve {path}"
@@ -236,10 +279,12 @@ fn render_notice(noticed: &Notice) -> Option<String> {
             summary, stale: 0, ..
         } => Some(format!("Throughline noticed: {summary}.")),
         Notice::Changes { summary, stale, .. } => Some(format!(
-            "Throughline noticed: {summary}; {} below to revalidate (tl status).",
+            "Throughline noticed: {summary}; {} below to revalidate (`tl status`).",
             count_with_noun(*stale, "plan", "plans")
         )),
         Notice::Unproved { .. }
+        | Notice::Believed { .. }
+        | Notice::LeftOut { .. }
         | Notice::Reopened { .. }
         | Notice::ScenarioRemoved { .. }
         | Notice::NeedsOpen { .. }

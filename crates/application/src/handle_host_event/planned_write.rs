@@ -3,6 +3,7 @@
 
 use domain::gates::{Event, FiredGate, GateVerdict, IntendedChange, ParentPlan, PlanStep};
 use domain::host_event::FileEffect;
+use domain::node::Node;
 use domain::ports::{FileStatResult, Snapshot, Transaction};
 use domain::profile::PlanPlace;
 
@@ -11,6 +12,7 @@ use super::plans::find_recorded;
 use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::session_state::load_session_state;
 
 /// A write of a plan. The writer has read the text it replaces.
 pub(crate) struct PlannedWrite<'w> {
@@ -56,6 +58,49 @@ pub(crate) fn evaluate_write(
             .and_then(|node| node.content.version_hash()),
         session_is_known: true,
         claimed_by: holder.as_deref(),
+    };
+    evaluate_with_overrides(
+        ctx,
+        state,
+        &Event {
+            profiles: ctx.profiles,
+            plans: &[step],
+            ..Event::default()
+        },
+    )
+}
+
+/// A node that is asked to be planned.
+pub(crate) struct PlannedNode<'p> {
+    pub(crate) place: &'p PlanPlace<'p>,
+    pub(crate) file: &'p str,
+    pub(crate) node: Option<&'p Node>,
+    pub(crate) parent: Option<&'p Node>,
+}
+
+/// Evaluates every gate about the planning of a node: by a command, or handed over to a subagent. An
+/// override that lets it pass is used up by the write.
+pub(crate) fn evaluate_planning(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    planned: &PlannedNode<'_>,
+) -> Result<GateVerdict, Failure> {
+    // A person at a terminal has no session that a host could report.
+    let session_is_known = ctx.actor.is_human()
+        || load_session_state(state, &ctx.session)?
+            .conversation
+            .started;
+    let step = PlanStep {
+        doing: IntendedChange::Planning,
+        place: planned.place,
+        file: planned.file,
+        node: planned.node,
+        parent: planned.parent.map_or(ParentPlan::None, ParentPlan::Known),
+        size: None,
+        read: None,
+        session_is_known,
+        // Two sessions may plan what one of them writes.
+        claimed_by: None,
     };
     evaluate_with_overrides(
         ctx,

@@ -3,7 +3,7 @@
 use domain::host_event::{FileEffect, HostEvent};
 use domain::node::Node;
 use domain::ports::{PlanFiles, Snapshot, StoreFault};
-use domain::profile::{PlanPlace, Profile, locate_plan};
+use domain::profile::{PlanPlace, Profile, locate_items, locate_plan};
 
 use crate::locate::load_parent;
 use crate::scan::ScanScope;
@@ -85,6 +85,17 @@ pub fn touched_files(
         .collect()
 }
 
+/// Returns the plans whose items are in files that a call changes.
+pub(super) fn touched_item_plans<'p>(
+    profiles: &'p [Profile],
+    files: &[String],
+) -> Vec<PlanPlace<'p>> {
+    files
+        .iter()
+        .filter_map(|file| locate_items(profiles, file))
+        .collect()
+}
+
 /// Returns the words of a command line or a prompt that may be paths of plans.
 pub(super) fn path_like_words(text: &str) -> impl Iterator<Item = &str> {
     let separators = |c: char| c.is_whitespace() || "'\"`;|&<>()=,".contains(c);
@@ -134,9 +145,9 @@ pub(crate) fn find_recorded(
 /// Returns the smallest scan scope that shows what happens to a plan.
 pub(super) fn scan_scope_of(
     state: &dyn Snapshot,
-    plan: &TouchedPlan<'_>,
+    place: &PlanPlace<'_>,
 ) -> Result<ScanScope, StoreFault> {
-    let found = find_recorded(state, &plan.place)?;
+    let found = find_recorded(state, place)?;
     Ok(match (found.node, found.parent) {
         (Some(node), _) => ScanScope::Lineage(node.id),
         (None, Some(parent)) => ScanScope::Lineage(parent.id),

@@ -8,6 +8,7 @@ use domain::ports::Snapshot;
 use domain::typed_command::{TypedCommand, parse_typed_command};
 
 use super::commit::{Decision, Gathered, try_decide_and_commit};
+use super::fitting::{FittedMessages, fit_messages};
 use super::named_ticket::{accept_for_person, offer_named_ticket, offer_new_ticket};
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::tool_finished::shorten_repeated_news;
@@ -45,7 +46,7 @@ pub(super) fn handle_prompt(
     let answer = match command {
         Some(TypedCommand::Approve { node }) => decide_for_person(ctx, node, surroundings)?,
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => {
-            plan_for_person(ctx, level, id)?
+            plan_for_person(ctx, level, id, surroundings)?
         }
         Some(TypedCommand::AcceptTicket) => accept_for_person(ctx, surroundings.person)?
             .map(CommandAnswer::from)
@@ -155,6 +156,7 @@ fn decide_prompt(
         told.append(&mut conversation.untold);
         told.extend(noticed);
         told.extend(news);
+        let asked_for = outcome.reply.context.is_some().then_some(told.len());
         told.extend(outcome.reply.context.take());
         told.extend(guide);
         told.extend(lines);
@@ -166,14 +168,21 @@ fn decide_prompt(
             }
             named => named,
         });
-        if is_delivered && std::mem::take(&mut conversation.owed_a_briefing) {
+        // What is remembered of yesterday is old, for the person as well.
+        let is_due = conversation.is_new_day(ctx.clock.now()) && event.agent.is_none();
+        if is_delivered && (std::mem::take(&mut conversation.owed_a_briefing) || is_due) {
             let (text, stored) = compose_briefing_on(ctx, gathered.state, None)?;
             told.push(text);
             summary = Some(stored);
+            conversation.briefed_at = Some(ctx.clock.now());
+            // It may be the same as the last one, which was told a day ago.
+            conversation.told = None;
         }
         conversation.briefed_this_turn = false;
         conversation.answered = answered;
         if is_delivered {
+            let FittedMessages { told, left } = fit_messages(event.host, told, asked_for);
+            conversation.untold = left;
             let text = told.join("\n\n");
             let is_new = !text.is_empty() && conversation.remember_if_new(&text);
             outcome.faults_told = is_new && surroundings.faults.is_some();
@@ -202,22 +211,30 @@ fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
 }
 
 /// Returns the planning prompt of a node with the parent's plan, or the reason for a refusal.
-fn plan_for_person(ctx: &Context<'_>, level: String, id: String) -> Result<CommandAnswer, Failure> {
-    match plan_node(
-        ctx,
-        &PlanRequest {
-            kind: level,
-            id,
-            under: None,
-        },
-    ) {
+fn plan_for_person(
+    ctx: &Context<'_>,
+    level: String,
+    id: String,
+    surroundings: &EventContext<'_>,
+) -> Result<CommandAnswer, Failure> {
+    let request = PlanRequest {
+        kind: level,
+        id,
+        under: None,
+    };
+    match plan_node(ctx, &request) {
         Ok(outcome) => Ok(CommandAnswer {
             outcome: EventOutcome::from_messages(&[outcome.prompt]),
             given: outcome.parent,
             operation: None,
         }),
         Err(failure) if failure.is_rejection() => match ctx.policy.gates.hierarchy {
-            GateMode::Block => Ok(block_with_failure("plan", &failure).into()),
+            GateMode::Block => {
+                // A blocked prompt is read by the person, whose next steps are other ones.
+                let person = ctx.acting_as(surroundings.person.clone());
+                let failure = plan_node(&person, &request).err().unwrap_or(failure);
+                Ok(block_with_failure("plan", &failure).into())
+            }
             GateMode::Warn | GateMode::Off => {
                 Ok(EventOutcome::from_messages(&[failure.message]).into())
             }

@@ -8,6 +8,7 @@ use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
 use super::commit::{Decision, Gathered, commit_decision, try_decide_and_commit};
+use super::fitting::{FittedMessages, fit_messages};
 use super::gather::{NextStep, evaluate_step};
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::{EventContext, EventOutcome, plan_messages, signals};
@@ -80,8 +81,10 @@ fn decide_start(
             let news = take_operation_news(ctx, state, event, &mut session, own, NewsScope::All)?;
             // First: a host that compacts is recognised by the first words of the briefing.
             let (briefing, summary) = compose_briefing_on(ctx, state, faults)?;
-            let parts = std::iter::once(briefing).chain(news);
-            (Some(parts.collect::<Vec<_>>().join("\n\n")), Some(summary))
+            let parts = std::iter::once(briefing).chain(news).collect();
+            let FittedMessages { told, left } = fit_messages(event.host, parts, Some(0));
+            session.conversation.untold.extend(left);
+            (Some(told.join("\n\n")), Some(summary))
         }
     };
     let conversation = &mut session.conversation;
@@ -89,10 +92,15 @@ fn decide_start(
         StartSource::Startup | StartSource::Resume => {}
         // The compacted conversation no longer contains the parents' plans it was given.
         StartSource::Compact => conversation.forget_shown_context(),
-        StartSource::Clear => *conversation = Conversation::of_host(conversation.host),
+        StartSource::Clear => {
+            let untold = std::mem::take(&mut conversation.untold);
+            *conversation = Conversation::of_host(conversation.host);
+            conversation.untold = untold;
+        }
     }
     conversation.started = true;
     conversation.owed_a_briefing = is_deferred;
+    conversation.briefed_at = (!is_deferred).then(|| ctx.clock.now());
     // A starting session always gets the briefing, even one it has seen. Registering it as seen
     // only keeps the next prompt from repeating it.
     match &text {

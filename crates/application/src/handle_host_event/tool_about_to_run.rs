@@ -10,6 +10,7 @@ use domain::session_state::Conversation;
 
 use super::commit::{Decision, Gathered, decide_and_commit};
 use super::delegated_planning::check_delegated_plans;
+use super::fitting::{FittedMessages, fit_messages};
 use super::gather::{EvaluatedStep, NextStep, evaluate_step};
 use super::operation_news::{NewsScope, OwnOperations, take_operation_news};
 use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
@@ -17,6 +18,7 @@ use super::{EventContext, EventOutcome, overlaps, plan_messages};
 use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
 use crate::scan::ScanScope;
+use crate::session_position::find_session_ticket;
 
 /// Evaluates all gates about what the call would change.
 pub(super) fn handle_tool_about_to_run(
@@ -34,11 +36,17 @@ pub(super) fn handle_tool_about_to_run(
     let scopes = |state: &dyn Snapshot| -> Result<Vec<ScanScope>, Failure> {
         let mut scopes = Vec::with_capacity(step.plans.len());
         for plan in &step.plans {
-            scopes.push(scan_scope_of(state, plan)?);
+            scopes.push(scan_scope_of(state, &plan.place)?);
         }
         for (_, place) in &step.outputs {
             let node = find_recorded(state, place)?.node;
             scopes.push(node.map_or(ScanScope::Everything, |node| ScanScope::Lineage(node.id)));
+        }
+        // So are the ticket and its scenarios, where the gates look at the work.
+        if step.is_work()
+            && let Some(ticket) = find_session_ticket(ctx, state)?
+        {
+            scopes.push(ScanScope::Lineage(ticket.id));
         }
         Ok(scopes)
     };
@@ -123,6 +131,8 @@ fn decide_step(
             surroundings,
         )?);
     }
+    let FittedMessages { told, left } = fit_messages(event.host, told, None);
+    conversation.untold.extend(left);
     Ok(Decision {
         outcome: EventOutcome {
             warned: [verdict.warnings, verdict.handovers].concat(),

@@ -10,10 +10,12 @@ use domain::session_state::{Conversation, SessionState};
 use domain::trail;
 
 use super::finished_work::record_finished_work;
+use super::fitting::{FittedMessages, fit_messages};
 use super::gather::written_outputs;
 use super::missed_calls::{record_missed_authors, take_over_missed_calls};
 use super::operation_news::{NewsScope, OwnOperations, has_urgent_news, take_operation_news};
-use super::plans::{TouchedPlan, find_recorded, scan_scope_of};
+use super::plan_messages::MeantPlans;
+use super::plans::{TouchedPlan, find_recorded, scan_scope_of, touched_item_plans};
 use super::written_prose::record_written_prose;
 use super::{EventContext, EventOutcome, overlaps, plan_messages, signals};
 use crate::brief::compose_briefing_on;
@@ -103,8 +105,10 @@ impl FinishedCall<'_> {
             return finished.finish_on_overlay(ctx);
         }
         let mut operations: Vec<OperationId> = Vec::new();
-        for plan in surroundings.plans {
-            let scope = scan_scope_of(&*tx, plan)?;
+        let items = touched_item_plans(ctx.profiles, surroundings.files);
+        let places = surroundings.plans.iter().map(|plan| &plan.place);
+        for place in places.chain(&items) {
+            let scope = scan_scope_of(&*tx, place)?;
             operations.extend(observe_within(ctx, &mut *tx, scope)?);
         }
         if call.may_change_anything() {
@@ -142,16 +146,12 @@ impl FinishedCall<'_> {
             || self.is_counted(ctx)
             || self.is_work(ctx)
             || self.writes_prose(ctx)
+            || !touched_item_plans(ctx.profiles, self.surroundings.files).is_empty()
     }
 
     /// Whether the call wrote the output of a plan.
     fn writes_prose(&self, ctx: &Context<'_>) -> bool {
         !self.failed && !written_outputs(ctx, self.event, self.call).is_empty()
-    }
-
-    /// Whether the messages of a prompt are delivered after a tool.
-    fn delivers_untold(&self) -> bool {
-        !self.event.host.accepts_context_with_prompts()
     }
 
     /// Returns whether a plan changed that the call does not name, with the scan that found it, others
@@ -172,7 +172,7 @@ impl FinishedCall<'_> {
         let session = load_event_state(&*state, self.event)?;
         let conversation = &session.conversation;
         if conversation.owed_a_briefing
-            || self.delivers_untold() && !conversation.untold.is_empty()
+            || self.event.agent.is_none() && !conversation.untold.is_empty()
             || has_urgent_news(ctx, &*state, self.event, &session)?
         {
             return Ok(Some(None));
@@ -194,7 +194,7 @@ impl FinishedCall<'_> {
     fn finish_on_overlay(&self, ctx: &Context<'_>) -> Result<EventOutcome, Failure> {
         let scope = match self.surroundings.plans {
             [plan] if !self.call.may_change_anything() => {
-                scan_scope_of(&*ctx.store.begin_read()?, plan)?
+                scan_scope_of(&*ctx.store.begin_read()?, &plan.place)?
             }
             _ => ScanScope::Everything,
         };
@@ -227,19 +227,32 @@ impl FinishedCall<'_> {
         let own = OwnOperations::Told(operations);
         let of_others = take_operation_news(ctx, state, self.event, session, own, NewsScope::All)?;
         let conversation = &mut session.conversation;
+        let files = self.surroundings.files;
+        let mut item_plans = Vec::new();
+        for place in touched_item_plans(ctx.profiles, files) {
+            item_plans.extend(find_recorded(state, &place)?.node.map(|node| node.id));
+        }
+        let meant = MeantPlans {
+            touched: &touched,
+            item_plans: &item_plans,
+        };
         let news =
-            plan_messages::describe_operations(ctx, state, operations, &touched, conversation)?;
+            plan_messages::describe_operations(ctx, state, operations, &meant, conversation)?;
         let mut is_side_effect = false;
         for id in operations {
             is_side_effect |= touched.is_empty() && state.load_operation(*id)?.is_some();
         }
         let news = news.and_then(|news| render_news(conversation, news, is_side_effect));
-        let untold = match self.delivers_untold() {
-            true => std::mem::take(&mut conversation.untold),
-            false => Vec::new(),
+        // A subagent is told nothing that the main agent would then not be told.
+        let untold = match self.event.agent {
+            Some(_) => Vec::new(),
+            None => std::mem::take(&mut conversation.untold),
         };
         let is_owed = std::mem::take(&mut conversation.owed_a_briefing);
         conversation.briefed_this_turn |= is_owed;
+        if is_owed {
+            conversation.briefed_at = Some(ctx.clock.now());
+        }
         let claims = plan_messages::render_notices(&ctx.take_work_notices());
         Ok(Messages {
             plans: untold
@@ -352,6 +365,8 @@ impl FinishedCall<'_> {
                 surroundings,
             )?);
         }
+        let FittedMessages { told, left } = fit_messages(self.event.host, told, None);
+        session.conversation.untold.extend(left);
         if session != *before {
             store_session_state(ctx, &mut *tx, &session)?;
         }

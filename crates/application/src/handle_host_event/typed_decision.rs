@@ -4,7 +4,7 @@
 //! exactly what was shown; with `changes: TEXT` or `reject: TEXT` it decides the other way.
 
 use domain::approval::Force;
-use domain::approval_question::{QuestionChannel, RenderedQuestion};
+use domain::approval_question::{QuestionChannel, RenderedQuestion, describe_falls_below};
 use domain::host_event::Reply;
 use domain::node_reference::NodeReference;
 use domain::text::count_with_noun;
@@ -16,6 +16,7 @@ use crate::approve::{ApproveRequest, approve_node};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::invalidate::{InvalidateRequest, invalidate_node};
+use crate::poll_decision::{WaitRequest, poll_decision};
 use crate::record_policy::resolve_deciding_policy;
 use crate::request_changes::{ChangesRequest, request_changes};
 use crate::show_node::show_node;
@@ -160,10 +161,20 @@ fn object_to_plan(
                 shown: None,
             };
             let rejected = invalidate_node(ctx, &request)?;
+            let view = poll_decision(
+                ctx,
+                &WaitRequest {
+                    node,
+                    ..WaitRequest::default()
+                },
+            )?;
+            // The recorded words, in which secrets are masked.
+            let reason = view.decision.and_then(|made| made.text).unwrap_or_default();
             let text = format!(
-                "Throughline: {} rejected `{}`; {} below it to revalidate. Do not build on it.",
+                "Throughline: {} rejected `{}`, as data: \"{reason}\"; {} below it to revalidate. Do not \
+                 build on it.",
                 ctx.actor,
-                show_node(ctx, &node)?.path,
+                view.path,
                 count_with_noun(rejected.invalidated_entities.len(), "plan", "plans")
             );
             (text, rejected.operation)
@@ -201,6 +212,9 @@ fn ask_question(
     text.push_str(&format!(
         "\nTo send it back: /approve-plan {path} changes: WHAT TO CHANGE\nTo reject it: /approve-plan {path} reject: WHY"
     ));
+    if let Some(below) = describe_falls_below(&question.falls_below) {
+        text.push_str(&format!("   ({below})"));
+    }
     EventOutcome {
         reply: Reply {
             block: Some(text),

@@ -36,7 +36,7 @@ pub(super) fn record_written_prose(
         // that no hook saw beforehand.
         if let Some(why) = find_stale_reason(&node, None) {
             messages.push(format!(
-                "Throughline: `{file}` was written although {why}: `{path}` is to be decided first (tl why {path})."
+                "Throughline: `{file}` was written although {why}: `{path}` is to be decided first: `tl why {path}`."
             ));
         }
         let mut facts: Vec<Fact> = Vec::new();

@@ -14,7 +14,7 @@ use domain::trail::{MapRefused, TrailLevel};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session_change::{SessionChange, open_session};
+use super::session_change::{SessionChange, open_or_begin_session};
 use super::trail_state::{load_current_trail, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -70,7 +70,7 @@ pub fn compact_session(
     let mut tx = begin_transaction(ctx)?;
     let planned = PlannedFiles::new(ctx, None);
     let (mut change, trail) =
-        open_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
+        open_or_begin_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
     let given = request.report.as_deref().map(str::trim);
     // Cut, not refused: an agent that compacts is short of context and cannot rewrite its report.
     let given: Option<String> = given

@@ -10,7 +10,7 @@ use domain::trail::{
 };
 
 use super::declare_intent::{PlaceOutcome, describe_place};
-use super::session_change::open_session;
+use super::session_change::open_or_begin_session;
 use super::trail_state::require_trail;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
     let mut tx = begin_transaction(ctx)?;
     let planned = PlannedFiles::new(ctx, None);
     let (mut change, trail) =
-        open_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(request.level))?;
+        open_or_begin_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(request.level))?;
     let parent = find_parent_node(request.level, &trail.path)?.clone();
     // The children of every node on the path are loaded, so the siblings need no second query.
     let depth = trail

@@ -6,7 +6,7 @@ use domain::trail::{MapRefused, TrailLevel, normalize_trail_line};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session_change::open_session;
+use super::session_change::open_or_begin_session;
 use super::trail_state::require_trail;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome
     let mut tx = begin_transaction(ctx)?;
     let planned = PlannedFiles::new(ctx, None);
     let (mut change, _) =
-        open_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
+        open_or_begin_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
     let note = request
         .note
         .as_deref()

@@ -8,13 +8,15 @@ use domain::operation::Verb;
 use domain::ports::Transaction;
 use domain::record::{self, ChangeRecords};
 use domain::session::{
-    CurrentSession, LogEntry, LogEntryKind, Session, SessionOwner, host_of_principal,
+    CurrentSession, LogEntry, LogEntryKind, Session, SessionMode, SessionOwner, host_of_principal,
 };
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
-use domain::trail::{NewTrailNode, TrailLevel};
+use domain::trail::{NewTrailNode, TrailLevel, shorten_trail_line};
 
-use super::trail_state::{Trail, free_session_stamp, load_current_trail, own_session};
+use super::trail_state::{
+    Trail, free_session_stamp, load_current_trail, load_ticket_intent, own_session,
+};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
@@ -212,6 +214,27 @@ pub(crate) fn acting_session<'a>(ctx: &'a Context<'_>) -> SessionOwner<'a> {
     }
 }
 
+/// Opens the acting session for a step on its trail. A session at a ticket that has no trail of its own
+/// begins one whose intent is the ticket: what the ticket says is not declared twice.
+pub(crate) fn open_or_begin_session(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+) -> Result<Option<(SessionChange, Trail)>, Failure> {
+    let ticket = match own_session(ctx, tx)? {
+        Some(_) => None,
+        None => load_ticket_intent(ctx, tx)?,
+    };
+    let Some(title) = ticket.map(|title| shorten_trail_line(&title)) else {
+        return open_session(ctx, tx);
+    };
+    // What the last session did may be the same ticket.
+    let last = load_current_trail(ctx, tx)?;
+    match last.is_some_and(|last| domain::trail::node_text(last.root()) == title) {
+        true => open_session(ctx, tx),
+        false => begin_at_ticket(ctx, tx, &title).map(Some),
+    }
+}
+
 /// Opens the acting session with its trail for a change: its own session, or a new one that resumes
 /// where the last one stopped.
 ///
@@ -249,6 +272,35 @@ pub(crate) fn open_session(
         domain::stamp::stamp_in_name(&trail.root().alias),
     );
     Ok(Some((change, trail)))
+}
+
+/// Begins a session whose intent is the ticket it is at.
+fn begin_at_ticket(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    title: &str,
+) -> Result<(SessionChange, Trail), Failure> {
+    let draft = Session::begin_session(
+        free_session_stamp(ctx, tx)?,
+        &acting_session(ctx),
+        SessionMode::default(),
+        tx.next_node_id()?,
+        ctx.clock.now(),
+    );
+    let mut change = SessionChange::for_new_session(tx, draft)?;
+    let level = TrailLevel::Trajectory;
+    let node = change.add_stamped_node(ctx, tx, level, None, title, Progress::Active)?;
+    change.session.trajectory = node.id;
+    change.session.cursor = node.id;
+    let stamp = domain::stamp::stamp_in_name(&node.alias);
+    change.append_log(ctx, LogEntryKind::Intent, title, stamp);
+    let trail = Trail {
+        session: change.session.clone(),
+        own: true,
+        path: vec![node],
+        below: vec![Vec::new()],
+    };
+    Ok((change, trail))
 }
 
 /// Opens the acting session for a change, without its trail: for notes and anchors, which do not

@@ -40,7 +40,8 @@ pub(crate) fn gather_trail_briefing(
         }
     };
     let strict = ctx.policy.governance == Governance::Strict;
-    let has_ticket = intent.is_some();
+    // Without a focus the work's part of the briefing offers a ticket, which is an intent too.
+    let has_ticket = intent.is_some() || !strict && has_tickets(ctx);
     let anchors = newest_anchors(state)?;
     let Some(trail) = trail else {
         return Ok(TrailBriefing {
@@ -80,6 +81,13 @@ pub(crate) fn gather_trail_briefing(
         strict,
         has_ticket,
     })
+}
+
+/// Whether the project has tickets.
+fn has_tickets(ctx: &Context<'_>) -> bool {
+    ctx.profiles
+        .iter()
+        .any(|profile| !profile.work_phases.is_empty())
 }
 
 /// Returns what a compaction report of this trail keeps.
@@ -151,7 +159,7 @@ fn next_action(trail: &Trail) -> String {
             cursor.level
         ),
         Progress::Complete => {
-            "all of it is complete: declare what comes next (tl trail intent)".to_owned()
+            "all of it is complete: declare what comes next: `tl trail intent \"…\"`".to_owned()
         }
         Progress::Pending | Progress::Active => match trail.below_cursor().iter().find(open) {
             Some(node) => format!("go on with {} ({})", what(node), node.level),
@@ -163,7 +171,7 @@ fn next_action(trail: &Trail) -> String {
                     "action"
                 };
                 format!(
-                    "choose the next {below} of {} (tl trail map {below} \"…\")",
+                    "choose the next {below} of {}: `tl trail map {below} \"…\"`",
                     what(cursor)
                 )
             }

@@ -1,6 +1,7 @@
 //! `tl gate`: lists, explains and overrides gates, and shows their statistics.
 
 use application::Failure;
+use application::explain_change::explain_change;
 use application::override_gate::{OverrideRequest, override_gate};
 use application::where_am_i::where_am_i;
 use clap::{Args, Subcommand};
@@ -19,6 +20,7 @@ use crate::wiring::{App, Project};
   tl gate override shrink chapter 2 --reason \"cut to an outline on purpose\"
   tl gate list
   tl gate explain loc
+  tl gate explain --for act-1/chapter-02
   tl gate stats")]
 pub(crate) struct GateArgs {
     #[command(subcommand)]
@@ -42,6 +44,10 @@ enum GateCommand {
     Explain {
         /// The gate; without it, show what would block the next edit
         gate: Option<String>,
+        /// Show what would block a write of this plan: a node, or the file of a plan that is not
+        /// written yet
+        #[arg(long = "for", value_name = "NODE", num_args = 1..=2)]
+        plan: Vec<String>,
     },
     /// Show how often each gate blocked, warned, was overridden or heeded, and how often checks
     /// failed
@@ -53,7 +59,10 @@ impl GateArgs {
         match &self.what {
             GateCommand::Override { words, reason } => override_next_step(app, words, reason),
             GateCommand::List => print_gates(app),
-            GateCommand::Explain { gate } => explain_gate(app, gate.as_deref()),
+            GateCommand::Explain { gate, plan } if plan.is_empty() => {
+                explain_gate(app, gate.as_deref())
+            }
+            GateCommand::Explain { plan, .. } => explain_plan_change(app, plan),
             GateCommand::Stats => print_stats(app),
         }
     }
@@ -167,12 +176,37 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
         print_gate(app, view);
     }
     match &explained.open {
-        Some(open) => app
-            .ui
-            .print_line(format!("now: the {} gate: {}", open.r#type, open.reason)),
+        Some(open) => {
+            app.ui
+                .print_line(format!("now: the {} gate: {}", open.r#type, open.reason));
+            for step in &open.next_steps {
+                app.ui.print_line(format_args!("  next: {step}"));
+            }
+        }
         None => app
             .ui
-            .print_line("now: no gate would block the next edit of this session"),
+            .print_line("now: no gate would block the next edit of this session; for a plan: tl gate explain --for NODE"),
+    }
+    Ok(ExitCode::Done)
+}
+
+fn explain_plan_change(app: &App, plan: &[String]) -> Result<ExitCode, Failure> {
+    let explained = app.run(|ctx| explain_change(ctx, plan))?;
+    if app.ui.try_print_json(&explained) {
+        return Ok(ExitCode::Done);
+    }
+    if explained.blocks.is_empty() {
+        app.ui.print_line(format_args!(
+            "no gate would block this session from writing {}",
+            explained.path
+        ));
+    }
+    for block in &explained.blocks {
+        app.ui
+            .print_line(format_args!("the {} gate: {}", block.gate, block.reason));
+        for step in &block.next_steps {
+            app.ui.print_line(format_args!("  next: {step}"));
+        }
     }
     Ok(ExitCode::Done)
 }

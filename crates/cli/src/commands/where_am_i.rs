@@ -58,6 +58,9 @@ impl WhereArgs {
                 styled(WARN, "gate"),
                 gate.r#type
             ));
+            for step in &gate.next_steps {
+                app.ui.print_line(format_args!("  next: {step}"));
+            }
         }
         for (root, known) in view
             .roots

@@ -753,7 +753,7 @@ fn a_planning_command_below_what_is_not_approved_is_refused_with_the_cause() {
     project.write(Project::ACT, crate::ACT_EDITED);
     let answer = project.session("s").prompt("/plan-chapter 2");
     passed(&answer);
-    assert!(said(&answer).contains("`act-1` is `draft`"), "{answer:?}");
+    assert!(said(&answer).contains("`act-1` is a draft"), "{answer:?}");
 }
 
 #[test]

@@ -312,11 +312,6 @@ fn everything_that_is_no_plan() {
                 Silence,
             ),
             (
-                "almost a chapter",
-                |_, s| wrote(s, "acts/act-1/chapters/chapter-2/plan.md", "# Two\n"),
-                Silence,
-            ),
-            (
                 "dependencies",
                 |_, s| {
                     wrote(

@@ -59,7 +59,7 @@ fn many_turns_in_one_place() {
     let told: Vec<String> = (0..9).map(|_| read(&session)).collect();
     assert!(told[..6].iter().all(String::is_empty), "{told:?}");
     assert!(
-        told[6].contains("8 turns on “Write the handler”"),
+        told[6].contains("8 calls on “Write the handler”"),
         "{told:?}"
     );
     assert!(

@@ -124,7 +124,7 @@ fn only_planning_is_refused() {
     let answer = task(&session, "/plan-chapter 2");
     assert_eq!(answer.block(), None);
     let told = answer.context().unwrap_or_default();
-    assert!(told.contains("`act-1` is `draft`"), "{told}");
+    assert!(told.contains("its parent `act-1` is a draft"), "{told}");
     project.configure("policy.gates.hierarchy", "\"off\"");
     assert!(task(&project.session("t"), "/plan-chapter 2").is_silent());
 }

@@ -1,5 +1,8 @@
-//! A long session on a feature with two children and five scenarios: what its hooks tell an agent, word
-//! for word, what that costs in tokens, and that none of it is blocked.
+//! A long session on a feature with two children and five scenarios, with a compaction, an amended
+//! commit and a merged branch, and the session of the next day: what their hooks tell an agent, word for
+//! word, what that costs in tokens, and that none of it is blocked.
+
+use std::time::Duration;
 
 use serde_json::json;
 use testkit::{Answer, Project, Session};
@@ -16,6 +19,8 @@ struct CountedSession<'p> {
     calls: usize,
     /// The number of the call, and what was said.
     told: Vec<(usize, String)>,
+    /// Whether commits are made in seconds of their own.
+    is_slow: bool,
 }
 
 impl CountedSession<'_> {
@@ -65,7 +70,30 @@ impl CountedSession<'_> {
         self.hear(&after);
     }
 
+    /// Work on a branch from before the last scenario, which is merged.
+    fn merge_side_branch(&mut self) {
+        self.run("git checkout -q -b side HEAD~3");
+        self.write("docs/loc.md", "# Lines\n");
+        self.commit("docs: lines");
+        self.run("git checkout -q main && git merge -q --no-edit side");
+    }
+
+    /// Another session begins, in which the person goes on with what is there.
+    fn continue_next_day(&mut self) {
+        let _ = self
+            .session
+            .event("SessionEnd", json!({ "reason": "exit" }));
+        self.session = self.project.session("next-day");
+        let start = self.session.start("startup");
+        self.hear(&start);
+        let prompt = self.session.prompt("continue where we left off");
+        self.hear(&prompt);
+    }
+
     fn commit(&mut self, message: &str) {
+        if self.is_slow {
+            std::thread::sleep(Duration::from_millis(1_050));
+        }
         self.run(&format!("git add -A && git commit -q -m '{message}'"));
     }
 
@@ -74,7 +102,6 @@ impl CountedSession<'_> {
         let (test, code) = (format!("tests/s{number}.rs"), format!("src/s{number}.rs"));
         self.tl(&["focus", "enter", &format!("{ticket}/{scenario}")]);
         self.write(&test, "#[test]\nfn holds() {}\n");
-        self.run("ls tests");
         self.commit(&format!("test: {scenario}"));
         self.write(&code, "pub fn hold() {}\n");
         self.run("ls src");
@@ -82,6 +109,9 @@ impl CountedSession<'_> {
         self.read(&code);
         self.write(&code, "pub fn hold() -> bool { true }\n");
         self.commit(&format!("refactor: {scenario}"));
+        if self.is_slow {
+            std::thread::sleep(Duration::from_millis(1_050));
+        }
         self.tl(&["focus", "exit"]);
     }
 }
@@ -97,6 +127,7 @@ fn a_long_session_is_told_little_and_blocked_nowhere() {
         project: &project,
         calls: 0,
         told: Vec::new(),
+        is_slow: false,
     };
     let start = session.session.start("startup");
     session.hear(&start);
@@ -129,7 +160,13 @@ fn a_long_session_is_told_little_and_blocked_nowhere() {
         session.commit(&format!("docs: {ticket} begins"));
         for name in names {
             number += 1;
+            // The times of commits have seconds, and after an amend they say what belongs to which
+            // scenario: this one is not built within one.
+            session.is_slow = number == 2;
             session.build_scenario(ticket, &name, number);
+            if number == 2 {
+                session.run("git commit -q --amend -m 'refactor: case-2 with a better name'");
+            }
             if number == 3 {
                 let _ = session
                     .session
@@ -138,8 +175,16 @@ fn a_long_session_is_told_little_and_blocked_nowhere() {
                 session.hear(&compacted);
             }
         }
+        if ticket == "001a" {
+            session.merge_side_branch();
+        }
         session.tl(&["ticket", "phase", ticket, "done"]);
     }
+    for node in ["001a", "001b"] {
+        let shown = project.json(&["show", node]);
+        assert_eq!(shown["progress"], json!("complete"), "{shown}");
+    }
+    session.continue_next_day();
     let characters: usize = session
         .told
         .iter()

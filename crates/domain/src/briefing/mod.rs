@@ -11,7 +11,7 @@ mod work_lines;
 pub use compositor::{BriefingLine, ComposedText, LineSeverity, TextBudget};
 pub use rules::collect_rules;
 pub use trail_lines::{TrailBriefing, TrailPlace};
-pub use work_lines::WorkBriefing;
+pub use work_lines::{TicketInProgress, WorkBriefing};
 
 use crate::node::Status;
 use crate::text::{clean_line, count_with_noun};
@@ -37,6 +37,10 @@ pub struct Briefing<'a> {
     pub requests: Vec<(&'a str, String, &'a str)>,
     /// Open comments on plans: path, author, text.
     pub comments: Vec<(&'a str, String, &'a str)>,
+    /// What can be done next outside of tickets, and the command.
+    pub steps: Vec<(String, String)>,
+    /// The plan that the session changed last.
+    pub last_plan: Option<(String, Status)>,
     /// Other live sessions, one line each: where they are and what they hold.
     pub other_sessions: Vec<String>,
     /// Failures of hooks since the last contact.
@@ -113,6 +117,14 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     }
     if let Some(trail) = &briefing.trail {
         lines.extend(trail_lines::collect_trail_lines(trail));
+    }
+    for (what, next) in &briefing.steps {
+        lines.push(BriefingLine::new(
+            "next",
+            LineSeverity::Must,
+            "what can be done next",
+            format!("- {}. Next: {next}", clean_line(what)),
+        ));
     }
     lines.extend(other_session_lines(briefing));
     // Before comments and plans: a request is work that a person waits for.
@@ -208,7 +220,7 @@ fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
             let names: Vec<&str> = listed.map(|one| one.path.as_str()).collect();
             let more = match briefing.draft_total.saturating_sub(names.len()) {
                 0 => String::new(),
-                more => format!(" and {more} more (tl status)"),
+                more => format!(" and {more} more (`tl status`)"),
             };
             lines.push(line(format!(
                 "- {} drafts wait for approval: {}{more}. Next: {}",
@@ -242,7 +254,11 @@ fn render_opening_line(briefing: &Briefing<'_>) -> BriefingLine {
                 [] => String::new(),
                 plans => format!(". Now: {}", plans.join(", ")),
             };
-            format!("{BRIEFING_OPENING} {trees}{plans}.")
+            let last = match &briefing.last_plan {
+                Some((path, status)) => format!(" This session last changed {path} [{status}]."),
+                None => String::new(),
+            };
+            format!("{BRIEFING_OPENING} {trees}{plans}.{last}")
         }
     };
     BriefingLine::new("opening", LineSeverity::Must, "where the work is", text)

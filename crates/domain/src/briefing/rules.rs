@@ -1,6 +1,7 @@
 //! The rules that a briefing names: two or three per profile, and none of a gate that is off.
 
 use crate::gates::find_gate_by_name;
+use crate::plan_document::MILESTONES_PROFILE;
 use crate::policy::{GateMode, Policy};
 use crate::profile::{ApprovalNeed, Profile};
 use crate::trail;
@@ -18,7 +19,19 @@ pub fn collect_rules(profiles: &[Profile], policy: &Policy) -> Vec<String> {
             profile.has_gate(gate)
                 && find_gate_by_name(gate).is_some_and(|gate| gate.mode(policy) != GateMode::Off)
         };
-        if profile.approval == ApprovalNeed::Required {
+        // The parts of a plan document have no files of their own: they are written below a plan that
+        // nobody approved yet, and the rules of files are not theirs.
+        let has_plans_below = profile
+            .levels
+            .iter()
+            .any(|level| !level.root && level.file.is_some());
+        if profile.name == MILESTONES_PROFILE && is_on("frozen") {
+            rules.push(
+                "A frozen plan document does not change any more; `tl doc revise` starts its next revision."
+                    .to_owned(),
+            );
+        }
+        if profile.approval == ApprovalNeed::Required && has_plans_below {
             if is_on("hierarchy") {
                 rules.push(
                     "A plan may be written only while its parent is approved; `tl plan LEVEL ID` prints the prompt with \
@@ -84,6 +97,13 @@ mod tests {
             rules.contains("parent is approved") && !rules.contains("Commit"),
             "{rules}"
         );
+    }
+
+    #[test]
+    fn a_plan_document_has_the_rule_of_its_own() {
+        let rules = rules_of("milestones", &Policy::default());
+        assert!(rules.contains("tl doc revise"), "{rules}");
+        assert!(!rules.contains("parent"), "{rules}");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct TrailBriefing {
     pub report: Option<String>,
     /// Whether writes require a declared intent.
     pub strict: bool,
-    /// Whether the session is at a ticket, which is its intent.
+    /// Whether a ticket is the session's intent, or is offered to it.
     pub has_ticket: bool,
 }
 
@@ -153,7 +153,7 @@ fn undeclared_line(trail: &TrailBriefing) -> BriefingLine {
         ""
     };
     let text = format!(
-        "No trajectory is active. Declare what this session is for: tl trail intent \"…\".{demand}"
+        "No trajectory is active. Declare what this session is for: `tl trail intent \"…\"`.{demand}"
     );
     let severity = if trail.strict {
         LineSeverity::Must

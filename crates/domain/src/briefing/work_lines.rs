@@ -16,8 +16,10 @@ pub struct WorkBriefing {
     /// The next commit or command.
     pub expected_next: Option<String>,
     /// Why the next edit would be blocked, and what clears it.
-    pub open_gate: Option<(String, String)>,
-    /// Id and title of tickets that can be worked on, if the session is nowhere.
+    pub open_gates: Vec<(String, String)>,
+    /// Tickets that were entered and are not complete, if the session is nowhere.
+    pub in_progress: Vec<TicketInProgress>,
+    /// Path and title of tickets that can be worked on, if the session is nowhere.
     pub ready: Vec<(String, String)>,
     /// Number of tickets that are not complete, ready or not.
     pub open_tickets: usize,
@@ -25,8 +27,17 @@ pub struct WorkBriefing {
     pub uncovered: Option<(usize, Option<String>)>,
 }
 
-/// Maximum number of ready tickets that are listed.
-const MAX_READY_TICKETS: usize = 3;
+/// A ticket that was begun and left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TicketInProgress {
+    pub path: String,
+    /// As a position: `017 › threshold-gate [green] 1/3 · 234/400 loc`.
+    pub position: String,
+    pub title: Option<String>,
+}
+
+/// Maximum number of ready tickets, and of tickets in progress, that are listed.
+const MAX_LISTED_TICKETS: usize = 3;
 
 /// Returns the lines about the work.
 pub(super) fn collect_work_lines(work: &WorkBriefing) -> Vec<BriefingLine> {
@@ -45,35 +56,41 @@ pub(super) fn collect_work_lines(work: &WorkBriefing) -> Vec<BriefingLine> {
     if !parts.is_empty() {
         lines.push(line("what is expected next", parts.join(" ")));
     }
-    if let Some((why, clears)) = &work.open_gate {
+    for (why, clears) in &work.open_gates {
         let text = format!("Blocked now: {}. Clears it: {clears}", clean_line(why));
         lines.push(line("a gate is open", text));
     }
     lines
 }
 
-/// Renders what a session without a ticket does first.
+/// Renders what a session without a ticket does first: goes on with what was left, before it begins
+/// something else.
 fn render_first_step(work: &WorkBriefing) -> String {
-    if !work.ready.is_empty() {
-        let listed: Vec<String> = work
-            .ready
-            .iter()
-            .take(MAX_READY_TICKETS)
-            .map(|(id, title)| format!("{id} “{}”", clean_line(title)))
-            .collect();
-        let more = match work.ready.len().saturating_sub(MAX_READY_TICKETS) {
-            0 => String::new(),
-            more => format!(" and {more} more (tl next)"),
-        };
+    let progress = work.in_progress.iter().map(|one| {
+        let title = one.title.as_ref();
+        let title = title.map(|title| format!(" “{}”", clean_line(title)));
+        format!("{}{}", one.position, title.unwrap_or_default())
+    });
+    let ready = work
+        .ready
+        .iter()
+        .map(|(id, title)| format!("{id} “{}”", clean_line(title)));
+    let first = work.in_progress.first().map(|one| &one.path);
+    if let Some(path) = first.or(work.ready.first().map(|(path, _)| path)) {
+        let parts = [
+            render_listed("In progress", progress.collect()),
+            render_listed("Ready", ready.collect()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
         return format!(
-            "No ticket is in focus. Ready: {}{more}. Next: tl focus enter ID",
-            listed.join(", ")
+            "No ticket is in focus. {}. Next: tl focus enter {path}",
+            parts.join(". ")
         );
     }
     match &work.uncovered {
         // Too many to find the ready ones here.
         _ if work.open_tickets > 0 => format!(
-            "No ticket is in focus; {}. Next: tl next, then tl focus enter ID",
+            "No ticket is in focus; {}. Next: tl next",
             count_with_noun(work.open_tickets, "ticket is open", "tickets are open")
         ),
         Some((files, branch)) if *files > 0 => {
@@ -90,9 +107,19 @@ fn render_first_step(work: &WorkBriefing) -> String {
     }
 }
 
+/// Renders the first of some tickets, and how many there are beyond them.
+fn render_listed(label: &str, tickets: Vec<String>) -> Option<String> {
+    let more = match tickets.len().saturating_sub(MAX_LISTED_TICKETS) {
+        0 => String::new(),
+        more => format!(" and {more} more (`tl next`)"),
+    };
+    let listed: Vec<String> = tickets.into_iter().take(MAX_LISTED_TICKETS).collect();
+    (!listed.is_empty()).then(|| format!("{label}: {}{more}", listed.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{WorkBriefing, collect_work_lines};
+    use super::{TicketInProgress, WorkBriefing, collect_work_lines};
 
     fn text(work: &WorkBriefing) -> String {
         let lines: Vec<String> = collect_work_lines(work)
@@ -122,7 +149,28 @@ mod tests {
         };
         assert_eq!(
             text(&ready),
-            "No ticket is in focus. Ready: 001 “A title”, 002 “A title”, 003 “A title” and 2 more (tl next). Next: tl focus enter ID"
+            "No ticket is in focus. Ready: 001 “A title”, 002 “A title”, 003 “A title” and 2 more (`tl next`). Next: tl focus enter 001"
+        );
+        let left = WorkBriefing {
+            in_progress: vec![TicketInProgress {
+                path: "017".to_owned(),
+                position: "017 › threshold-gate [green] 1/3 · 12/400 loc".to_owned(),
+                title: Some("A gate".to_owned()),
+            }],
+            ready: vec![("002".to_owned(), "A title".to_owned())],
+            ..WorkBriefing::default()
+        };
+        assert_eq!(
+            text(&left),
+            "No ticket is in focus. In progress: 017 › threshold-gate [green] 1/3 · 12/400 loc “A gate”. Ready: 002 “A title”. Next: tl focus enter 017"
+        );
+        let open = WorkBriefing {
+            open_tickets: 4,
+            ..WorkBriefing::default()
+        };
+        assert_eq!(
+            text(&open),
+            "No ticket is in focus; 4 tickets are open. Next: tl next"
         );
     }
 
@@ -132,10 +180,10 @@ mod tests {
             position: Some("017 [implement]".to_owned()),
             phase: Some("implement".to_owned()),
             expected_next: Some("test: a threshold".to_owned()),
-            open_gate: Some((
+            open_gates: vec![(
                 "420 changed lines are not committed".to_owned(),
                 "a commit".to_owned(),
-            )),
+            )],
             ..WorkBriefing::default()
         };
         assert_eq!(

@@ -258,7 +258,7 @@ fn detect_section_turns(
             .map(|section| format!(" on “{}”", shorten_quote(section)))
             .unwrap_or_default();
         (
-            format!("{turns} turns{place} since the last checkpoint"),
+            format!("{turns} calls{place} since the last checkpoint"),
             "keep what was decided: tl trail map, or tl note add --pin",
         )
     })

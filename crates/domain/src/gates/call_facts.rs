@@ -5,7 +5,7 @@ use super::event::CommandFacts;
 use super::{GATES, Gate, has_work_gates};
 use crate::host_event::{FileEffect, Happening, HostEvent};
 use crate::policy::Policy;
-use crate::profile::{PlanPlace, Profile, locate_output};
+use crate::profile::{PlanPlace, Profile, find_expected_path, locate_items, locate_output};
 use crate::trail;
 use crate::work::uncommitted::is_exempt;
 
@@ -52,6 +52,14 @@ impl<'c> CallFacts<'c> {
         let place = |file: &String| locate_output(self.profiles, file);
         let place = self.files.iter().find_map(place)?;
         Some(place.path_alias())
+    }
+
+    /// Whether a changed file has the items of a level, or lies where a plan is not read.
+    fn changes_items_or_misplaced(&self) -> bool {
+        self.files.iter().any(|file| {
+            locate_items(self.profiles, file).is_some()
+                || find_expected_path(self.profiles, file).is_some()
+        })
     }
 
     /// Returns the first changed file that the work gates are about.
@@ -117,6 +125,7 @@ pub fn concerns_state(event: &HostEvent, facts: &CallFacts<'_>, policy: &Policy)
                 || !facts.plans.is_empty()
                 || (has_work && !facts.files.is_empty())
                 || facts.find_output().is_some()
+                || facts.changes_items_or_misplaced()
                 || call.may_change_anything()
                 || may_be_owed
         }

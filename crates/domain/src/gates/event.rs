@@ -1,5 +1,6 @@
 //! Everything the gates look at, gathered by the caller.
 
+use super::adopt::Unadopted;
 use crate::host_event::FileEffect;
 use crate::ids::VersionHash;
 use crate::node::Node;
@@ -23,6 +24,10 @@ pub struct Event<'e> {
     /// The work that an edit of project files belongs to; `None` if no such file is changed.
     pub work: Option<WorkStep<'e>>,
     pub command: CommandFacts,
+    /// What of this clone its user has not adopted.
+    pub unadopted: Option<Unadopted>,
+    /// Whether a person typed a command that is carried out on the state.
+    pub is_typed_command: bool,
     /// Whether the session has declared no intent.
     pub lacks_intent: bool,
     /// A node that would be completed although something about it is open.

@@ -4,6 +4,7 @@
 //! file here and one line in [`GATES`]; modes, profiles and overrides are applied to all gates alike
 //! in [`evaluate`].
 
+mod adopt;
 mod call_facts;
 mod claim;
 mod context;
@@ -26,6 +27,7 @@ mod session;
 mod shrink;
 mod stats;
 
+pub use self::adopt::Unadopted;
 pub use self::call_facts::{CallFacts, CalledPlan, concerns_state, find_unchecked};
 use self::event::Objections;
 pub use self::event::{
@@ -80,8 +82,10 @@ impl Gate {
 }
 
 /// Every gate, by priority: the first objection is reported first.
-pub const GATES: [Gate; 16] = [
+pub const GATES: [Gate; 17] = [
     impersonation::GATE,
+    // Before all that rest on approvals, which do not count there.
+    adopt::GATE,
     // Whether the plan may be changed at all comes before what is wrong with this change.
     session::GATE,
     hierarchy::GATE,

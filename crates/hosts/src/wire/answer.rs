@@ -25,7 +25,7 @@ pub(crate) enum AnswerVerdict {
 
 impl HostAnswer {
     pub(crate) fn from_reply(event: &HostEvent, reply: &Reply) -> Self {
-        let cut = |text: String| truncate_for_host(text, event.host);
+        let cut = |text: String| truncate_for_host(spell_commands(text, event.host), event.host);
         let block = reply.block.as_deref().map(|block| {
             if block.trim().is_empty() {
                 FALLBACK_REASON
@@ -96,6 +96,21 @@ impl HostAnswer {
             notice,
             compaction_prompt,
         }
+    }
+}
+
+/// Spells the commands that a person types as the host takes them: `$approve-plan`, where commands are
+/// installed as skills and a leading slash is not passed on.
+fn spell_commands(text: String, host: Host) -> String {
+    const COMMAND: &str = "approve-plan";
+    match host {
+        Host::Codex => ["`", " ", "\n"].iter().fold(text, |text, before| {
+            text.replace(
+                &format!("{before}/{COMMAND} "),
+                &format!("{before}${COMMAND} "),
+            )
+        }),
+        _ => text,
     }
 }
 

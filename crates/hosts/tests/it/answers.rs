@@ -160,3 +160,18 @@ fn only_a_host_that_lets_its_prompt_be_replaced_is_given_another() {
         r#"{"hook_event_name": "PreCompact", "session_id": "s", "cwd": "/x", "trigger": "auto"}"#;
     assert!(!compacting(Host::ClaudeCode, claude).contains("keep this"));
 }
+
+#[test]
+fn a_person_at_codex_is_told_the_command_as_codex_takes_it() {
+    let text = "ask the person: they type `/approve-plan act-1`, or\n/approve-plan act-1 CODE; see docs/approve-plan and /approve-plans";
+    for (host, expected) in [
+        (Host::ClaudeCode, text.to_owned()),
+        (
+            Host::Codex,
+            "ask the person: they type `$approve-plan act-1`, or\n$approve-plan act-1 CODE; see docs/approve-plan and /approve-plans".to_owned(),
+        ),
+    ] {
+        let answer = wire::render_reply(&about_to_write(host), &reply(Some(text), None, None));
+        assert_eq!(text_of(&answer), expected, "{host:?}");
+    }
+}
