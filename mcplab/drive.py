@@ -254,12 +254,13 @@ class Driving:
         expect(result["success"] is False and result["waiting_for"] == "a person" and result["next_steps"],
                "it waits for a person and says how to decide", result)
         expect(self.status("act", "act-1") == "draft", "nothing is approved")
-        waiting = self.client.begin("call", name="wait", arguments={"node": "act-1", "timeout_seconds": 60})
+        # From the operation of the question on: over HTTP the wait may arrive after the person's answer.
+        waiting = self.client.begin("call", name="wait", arguments={"node": "act-1", "timeout_seconds": 60, "since": result["operation"]})
         code, said = self.project.in_terminal("approve", "act-1", asked="[y/N]", answer="n")
         expect(code == 1 and self.status("act", "act-1") == "draft", "a no in the terminal approves nothing", said)
         woken = self.checked("wait", self.client.end(waiting))
         expect(woken["done"] is True and woken["decision"]["kind"] == "declined", "`wait` returns with the person's no", woken)
-        waiting = self.client.begin("call", name="wait", arguments={"node": "act-1", "timeout_seconds": 60})
+        waiting = self.client.begin("call", name="wait", arguments={"node": "act-1", "timeout_seconds": 60, "since": woken["operation"]})
         code, said = self.project.in_terminal("approve", "act-1", asked="[y/N]", answer="y")
         expect(code == 0, "the person approves in a terminal", said)
         woken = self.checked("wait", self.client.end(waiting))

@@ -78,11 +78,15 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         forms: &["retry", "skip"],
     },
     ScopedAction {
-        action: "ask a person for an approval",
+        action: "ask a person to approve or keep a plan",
         scope: Scope::Agent,
         verbs: &[],
         commands: &[],
-        tools: &["plan_approve", "update_entity_state (approved)"],
+        tools: &[
+            "plan_approve",
+            "plan_keep",
+            "update_entity_state (approved)",
+        ],
         forms: &[],
     },
     ScopedAction {
@@ -98,7 +102,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
         scope: Scope::Approve,
         verbs: &[Verb::Revalidate],
         commands: &["revalidate --keep"],
-        tools: &["plan_keep"],
+        tools: &[],
         forms: &["revalidate"],
     },
     ScopedAction {

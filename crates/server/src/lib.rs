@@ -25,7 +25,7 @@ pub use crate::audit_log::AuditLog;
 pub use crate::authentication::BrowserStore;
 pub use crate::browser_admission::BrowserRoutes;
 pub use crate::limits::Limits;
-pub use crate::middleware::RequestSource;
+pub use crate::middleware::{PagesOrigin, RequestSource};
 pub use crate::oauth::{IssuerDocuments, OauthOptions};
 pub use crate::origin_check::PublicUrl;
 pub use crate::rate_limit::RateLimit;

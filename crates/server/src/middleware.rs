@@ -20,6 +20,7 @@ use crate::limits::Limits;
 use crate::metrics::{Metrics, RouteClass};
 use crate::origin_check::{OriginCheck, OriginRejection, PublicUrl};
 use crate::rate_limit::RateLimiter;
+use crate::resource_metadata::server_origin;
 use crate::routing::json_response;
 
 /// State shared by all requests.
@@ -49,6 +50,21 @@ pub struct RequestSource {
     pub(crate) from: String,
     /// Trace id of the request's `traceparent` header.
     pub(crate) trace: Option<String>,
+}
+
+/// Where the pages of this server are, as the client reaches it; none without a dashboard.
+#[derive(Clone, Debug)]
+pub struct PagesOrigin(pub String);
+
+/// Notes where the pages of this server are, for the layers below.
+pub(crate) async fn note_pages(
+    State(state): State<Arc<ServerState>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let origin = server_origin(&state, request.headers());
+    request.extensions_mut().insert(PagesOrigin(origin));
+    next.run(request).await
 }
 
 impl RequestSource {

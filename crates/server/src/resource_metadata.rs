@@ -95,7 +95,7 @@ pub(crate) fn name_metadata(
 }
 
 /// Returns the origin clients use: the public one, or the `Host` that passed the origin check.
-fn server_origin(state: &ServerState, headers: &HeaderMap) -> String {
+pub(crate) fn server_origin(state: &ServerState, headers: &HeaderMap) -> String {
     if let Some(public) = &state.public {
         return public.origin();
     }

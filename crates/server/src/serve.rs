@@ -16,7 +16,7 @@ use crate::authentication::BrowserStore;
 use crate::browser_admission::{BrowserRoutes, admit_browser};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::middleware::{ServerState, measure_request};
+use crate::middleware::{ServerState, measure_request, note_pages};
 use crate::oauth::OauthOptions;
 use crate::origin_check::{OriginCheck, PublicUrl};
 use crate::rate_limit::RateLimiter;
@@ -137,6 +137,11 @@ async fn serve_until_stopped(
     // Built after binding: the MCP SDK's list of allowed hosts contains the port.
     let Routes { programs, browser } = mount(&context);
     let closing = context.closing;
+    // Inside the admission, whose origin check has accepted the `Host` it takes the address from.
+    let programs = match browser {
+        Some(_) => programs.layer(from_fn_with_state(state.clone(), note_pages)),
+        None => programs,
+    };
     let mut app = programs.layer(from_fn_with_state(state.clone(), admit_program));
     if let Some(BrowserRoutes { router, close }) = browser {
         let closing = closing.clone();

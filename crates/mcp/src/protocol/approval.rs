@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use application::Failure;
 use application::answer_question::Answer;
-use domain::approval_question::NoDecision;
+use domain::approval_question::{NoDecision, describe_falls_below};
 use domain::authorization::Scope;
 use domain::ids::Principal;
 use rmcp::model::{
@@ -27,6 +27,7 @@ use server::generate_secret;
 use super::convert;
 use super::identity::is_modern;
 use super::log::NOTICE;
+use super::pages::{add_page, find_page};
 use super::server::Server;
 use crate::surface::{Called, Question, failure_value};
 
@@ -104,12 +105,54 @@ fn not_ours() -> ErrorData {
     ErrorData::invalid_params(hint, None)
 }
 
-/// Whether the client can show a form. Before there were other kinds, an empty capability meant
-/// forms.
-fn can_ask(capabilities: Option<&ClientCapabilities>) -> bool {
-    capabilities
-        .and_then(|capabilities| capabilities.elicitation.as_ref())
-        .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
+/// How a client shows a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Presentation {
+    Form,
+    /// It opens this page of the dashboard, where the person decides.
+    Page(String),
+}
+
+/// What a client can show. Before there were other kinds, an empty capability meant forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ClientForms {
+    form: bool,
+    page: bool,
+}
+
+impl ClientForms {
+    fn from_capabilities(capabilities: Option<&ClientCapabilities>) -> Self {
+        let elicitation = capabilities.and_then(|capabilities| capabilities.elicitation.as_ref());
+        Self {
+            form: elicitation.is_some_and(|asks| asks.form.is_some() || asks.url.is_none()),
+            page: elicitation.is_some_and(|asks| asks.url.is_some()),
+        }
+    }
+
+    /// Returns how to show a question; `None` if the client cannot. A page shows what does not fit a
+    /// form.
+    fn choose(self, question: &Question, page: Option<String>) -> Option<Presentation> {
+        match page.filter(|_| self.page) {
+            Some(page) if !self.form || !question.is_whole => Some(Presentation::Page(page)),
+            _ => self.form.then_some(Presentation::Form),
+        }
+    }
+}
+
+/// Returns the question as the client shows it.
+fn present(
+    question: &Question,
+    presentation: &Presentation,
+) -> Result<ElicitRequestParams, ErrorData> {
+    match presentation {
+        Presentation::Form => form(question),
+        Presentation::Page(url) => Ok(ElicitRequestParams::UrlElicitationParams {
+            meta: None,
+            message: format!("Read and decide {} on its page.", question.subject()),
+            url: url.clone(),
+            elicitation_id: question.code.clone(),
+        }),
+    }
 }
 
 /// Returns the question as a form. The decision has no default: a host may accept forms
@@ -123,9 +166,11 @@ fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
     // A rejection takes everything below along: each has its own reason.
     if !question.is_batch() {
         decisions.push(REJECT);
+        let below = describe_falls_below(&question.falls_below);
         meaning.push_str(&format!(
-            " {REJECT}: {} must not be used.",
-            question.subject()
+            " {REJECT}: {} must not be used{}.",
+            question.subject(),
+            below.map_or_else(String::new, |below| format!("; {below}"))
         ));
     }
     // What is not shown cannot be approved.
@@ -159,13 +204,23 @@ fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
     })
 }
 
-/// Returns the person's decision. Everything but a plain one is none.
-fn read_answer(question: &Question, result: &ElicitResult) -> Answer {
-    match result.action {
-        ElicitationAction::Accept => {}
-        ElicitationAction::Decline => return Answer::NoDecision(NoDecision::Declined),
-        _ => return Answer::NoDecision(NoDecision::Cancelled),
+/// Returns the person's decision, where everything but a plain one is none; `None` if they decide on a
+/// page.
+fn read_answer(
+    question: &Question,
+    presentation: &Presentation,
+    result: &ElicitResult,
+) -> Option<Answer> {
+    match (&result.action, presentation) {
+        (ElicitationAction::Accept, Presentation::Form) => Some(read_form(question, result)),
+        // Only that they open it; what they decide there is recorded there.
+        (ElicitationAction::Accept, Presentation::Page(_)) => None,
+        (ElicitationAction::Decline, _) => Some(Answer::NoDecision(NoDecision::Declined)),
+        _ => Some(Answer::NoDecision(NoDecision::Cancelled)),
     }
+}
+
+fn read_form(question: &Question, result: &ElicitResult) -> Answer {
     let field = |name: &str| {
         let content = result.content.as_ref()?;
         content.get(name)?.as_str().map(str::trim)
@@ -208,7 +263,10 @@ pub(super) async fn approve(
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     // The tool's own response, as if there were no person to ask.
-    let by_agent = || async { respond(server.called(actor, tool, arguments).await) };
+    let by_agent = || async {
+        let called = server.called(actor, tool, arguments).await;
+        respond(add_page(called, ctx))
+    };
     // Where agents may approve, asking would only slow them down.
     let only_people = server
         .surface()
@@ -223,15 +281,21 @@ pub(super) async fn approve(
         return by_agent().await;
     }
     // Without a person to answer for, the form would let the agent approve itself.
+    let forms = ClientForms::from_capabilities(ctx.client_capabilities().as_ref());
     let person = server
         .deciding_person(ctx)
-        .filter(|_| can_ask(ctx.client_capabilities().as_ref()));
+        .filter(|_| forms.form || forms.page);
     // Invalid arguments, or approved already: the tool's own response says so.
     let question = match &person {
         Some(person) => server.question(person, tool, arguments).await,
         None => None,
     };
-    let Some(question) = question else {
+    let asked = question.and_then(|question| {
+        let plan = (!question.is_batch()).then(|| question.subject());
+        let presentation = forms.choose(&question, find_page(ctx, plan.as_deref()))?;
+        Some((question, presentation))
+    });
+    let Some((question, presentation)) = asked else {
         return match may_decide || only_people {
             true => by_agent().await,
             false => respond(Called::Failed(failure_value(&refuse_scope(tool, actor)))),
@@ -239,7 +303,7 @@ pub(super) async fn approve(
     };
     let answer = if is_modern(ctx) {
         let bound_to = bound_to(tool, actor, arguments);
-        let ask = || ask_by_result(server.approvals(), &question, &bound_to);
+        let ask = || ask_by_result(server.approvals(), &question, &presentation, &bound_to);
         let Some(state) = &request.request_state else {
             return ask();
         };
@@ -258,12 +322,12 @@ pub(super) async fn approve(
         // Only now, when nothing is asked again: a state that was used up by an unreadable answer
         // could not be answered any more.
         server.approvals().take(&asked)?;
-        read_answer(&question, &answer)
+        read_answer(&question, &presentation, &answer)
     } else {
-        match ask_by_request(server, &question, ctx).await? {
-            Some(answer) => answer,
-            None => return by_agent().await,
-        }
+        ask_by_request(server, &question, &presentation, ctx).await?
+    };
+    let Some(answer) = answer else {
+        return by_agent().await;
     };
     server.say(
         ctx,
@@ -273,20 +337,22 @@ pub(super) async fn approve(
     respond(server.answer_shown(&question, answer).await)
 }
 
-/// Asks a client of the older era; `None` if the call or the server ended first.
+/// Asks a client of the older era; `None` if the person decides on a page, or the call or the server
+/// ended first.
 async fn ask_by_request(
     server: &Server,
     question: &Question,
+    presentation: &Presentation,
     ctx: &RequestContext<RoleServer>,
 ) -> Result<Option<Answer>, ErrorData> {
-    let form = form(question)?;
+    let shown = present(question, presentation)?;
     Ok(tokio::select! {
         // Three ends: an answer, a cancelled call, or the shutdown of the server.
-        answer = ctx.peer.create_elicitation_with_timeout(form, Some(ANSWER_TIMEOUT)) => Some(match answer {
-            Ok(answer) => read_answer(question, &answer),
-            // Nobody answered in time, or the client could not show the form.
-            Err(_) => Answer::NoDecision(NoDecision::Cancelled),
-        }),
+        answer = ctx.peer.create_elicitation_with_timeout(shown, Some(ANSWER_TIMEOUT)) => match answer {
+            Ok(answer) => read_answer(question, presentation, &answer),
+            // Nobody answered in time, or the client could not show the question.
+            Err(_) => Some(Answer::NoDecision(NoDecision::Cancelled)),
+        },
         () = ctx.ct.cancelled() => None,
         () = server.closing_token().cancelled() => None,
     })
@@ -298,16 +364,17 @@ fn refuse_scope(tool: &str, actor: &Principal) -> Failure {
         "`{tool}` needs the scope `{}`, which {actor} does not have here, and no person can be asked",
         Scope::Approve
     ))
-    .with_step("ask the person to approve it on the dashboard or in a terminal, then: plan_wait")
+    .with_step("ask the person to decide it on the dashboard or in a terminal, then call plan_wait")
 }
 
 /// Asks in the newest era: returns the question as an `InputRequired` result.
 fn ask_by_result(
     approvals: &Approvals,
     question: &Question,
+    presentation: &Presentation,
     bound_to: &[u8],
 ) -> Result<CallToolResponse, ErrorData> {
-    let ask = InputRequest::Elicitation(ElicitRequest::new(form(question)?));
+    let ask = InputRequest::Elicitation(ElicitRequest::new(present(question, presentation)?));
     let requests = InputRequests::from([(KEY.to_owned(), ask)]);
     Ok(InputRequiredResult::new(Some(requests), Some(approvals.seal(question, bound_to)?)).into())
 }
@@ -340,6 +407,7 @@ mod tests {
                 parent_version: None,
                 asked: Principal::Human("anna".to_owned()),
             }],
+            falls_below: Vec::new(),
             person: Principal::Human("anna".to_owned()),
             force: Force::No,
         }
@@ -361,7 +429,8 @@ mod tests {
     #[test]
     fn only_a_plain_decision_is_one() {
         let answer = |question: &Question, action, content: Value| {
-            read_answer(question, &ElicitResult::new(action).with_content(content))
+            let result = ElicitResult::new(action).with_content(content);
+            read_answer(question, &Presentation::Form, &result).expect("an answer")
         };
         let approve = || json!({ "decision": "approve" });
         let whole = question();
@@ -403,18 +472,32 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_shows_only_pages_is_not_asked() {
-        let capabilities = |value: Value| {
-            serde_json::from_value::<ClientCapabilities>(value).expect("capabilities")
+    fn what_does_not_fit_a_form_is_decided_on_a_page() {
+        let shown = |capabilities: Value, is_whole: bool, page: Option<&str>| {
+            let capabilities: ClientCapabilities =
+                serde_json::from_value(capabilities).expect("capabilities");
+            let question = Question {
+                is_whole,
+                ..question()
+            };
+            let page = page.map(str::to_owned);
+            ClientForms::from_capabilities(Some(&capabilities)).choose(&question, page)
         };
-        assert!(can_ask(Some(&capabilities(json!({ "elicitation": {} })))));
-        assert!(can_ask(Some(&capabilities(
-            json!({ "elicitation": { "form": {}, "url": {} } })
-        ))));
-        assert!(!can_ask(Some(&capabilities(
-            json!({ "elicitation": { "url": {} } })
-        ))));
-        assert!(!can_ask(Some(&capabilities(json!({})))));
-        assert!(!can_ask(None));
+        let form = Some(Presentation::Form);
+        let opens = Presentation::Page("http://x/".to_owned());
+        let page = Some(opens.clone());
+        let older = || json!({ "elicitation": {} });
+        let both = || json!({ "elicitation": { "form": {}, "url": {} } });
+        let only_pages = || json!({ "elicitation": { "url": {} } });
+        assert_eq!(shown(older(), true, Some("http://x/")), form);
+        assert_eq!(shown(older(), false, Some("http://x/")), form);
+        assert_eq!(shown(both(), true, Some("http://x/")), form);
+        assert_eq!(shown(both(), false, Some("http://x/")), page);
+        assert_eq!(shown(both(), false, None), form);
+        assert_eq!(shown(only_pages(), true, Some("http://x/")), page);
+        assert_eq!(shown(only_pages(), true, None), None);
+        assert_eq!(shown(json!({}), true, Some("http://x/")), None);
+        let opened = ElicitResult::new(ElicitationAction::Accept);
+        assert_eq!(read_answer(&question(), &opens, &opened), None);
     }
 }

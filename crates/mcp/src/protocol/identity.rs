@@ -32,8 +32,7 @@ impl Server {
         // The start-up secret is the local user's own and says nothing about the client
         // that shows it.
         if let Some(who) = authenticated(ctx)
-            && !who.is_local_user()
-            && !who.principal.is_human()
+            && self.is_named_by_token(ctx)
         {
             return who.principal.clone();
         }
@@ -83,9 +82,10 @@ impl Server {
         }
     }
 
-    /// Takes the session out of the arguments of a call, where the client names one. A milestone or a
-    /// node that is claimed without one, where nothing else tells agents apart, is claimed by a new
-    /// session: two agents that share a token or an address never get the same one.
+    /// Returns the session of a call, and takes the one a client names out of its arguments; `None` if
+    /// the principal's own session tells its agent from others. Agents with one token are not told
+    /// apart by their principal: each has the session of its connection or, where there are no
+    /// connections, a new one for what it claims. So two never get the same milestone or node.
     pub(super) fn take_session(
         &self,
         tool: &str,
@@ -103,8 +103,18 @@ impl Server {
             "flow_move" => fields.get("how").is_some_and(|how| how == "take"),
             tool => tool == "work_claim",
         };
-        let has_session = ctx.extensions.get::<Parts>().is_none() || !is_modern(ctx);
-        (takes && !has_session).then(connection_name)
+        match ctx.extensions.get::<Parts>() {
+            None => None,
+            Some(_) if is_modern(ctx) => takes.then(connection_name),
+            Some(_) => self
+                .is_named_by_token(ctx)
+                .then(|| self.connection_name().to_owned()),
+        }
+    }
+
+    /// Whether a request acts as the agent that its token names.
+    fn is_named_by_token(&self, ctx: &RequestContext<RoleServer>) -> bool {
+        authenticated(ctx).is_some_and(|who| !who.is_local_user() && !who.principal.is_human())
     }
 
     /// Refuses a call that needs more than the scope of the request's token.

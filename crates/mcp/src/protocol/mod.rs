@@ -11,6 +11,7 @@ mod frames;
 mod http;
 mod identity;
 mod log;
+mod pages;
 mod pipe;
 mod server;
 mod stdio;

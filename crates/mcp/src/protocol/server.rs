@@ -28,8 +28,10 @@ use super::subscriptions::Subscriptions;
 use super::wait::{self, WAIT};
 use super::{connection_name, frames};
 use crate::surface::{
-    APPROVE_TOOL, Called, Offered, Question, Surface, Toolset, UPDATE_TOOL, failure_value,
+    APPROVE_TOOL, Called, KEEP_TOOL, Offered, Question, Surface, Toolset, UPDATE_TOOL,
+    failure_value,
 };
+use crate::tools::more_tools;
 
 /// Maximum number of concurrent slow calls.
 const MAX_BACKGROUND_CALLS: usize = 4;
@@ -484,13 +486,21 @@ impl ServerHandler for Server {
         let response = match (self.check_scope(&name, &arguments, &context), name.as_str()) {
             // A result with `isError`, not a protocol error: the model should read the reason.
             (Err(refused), _) => approval::respond(refused),
+            (Ok(()), more_tools::NAME) if self.offers(more_tools::NAME) => {
+                let scope = self.call_scope(&context, &actor);
+                approval::respond(self.surface().describe_more(&arguments, scope))
+            }
             (Ok(()), WAIT) if self.offers(WAIT) => {
                 approval::respond(wait::wait(self, &actor, &arguments, &context).await)
             }
-            (Ok(()), APPROVE_TOOL | UPDATE_TOOL) => {
+            (Ok(()), APPROVE_TOOL | UPDATE_TOOL | KEEP_TOOL) => {
                 approval::approve(self, &actor, (&name, &arguments), &request, &context).await
             }
             (Ok(()), tool) => match session {
+                // What one plan says does not depend on the session.
+                Some(_) if self.shared.surface.is_quick(tool) => {
+                    approval::respond(self.called_here(&actor, tool, &arguments))
+                }
                 None => approval::respond(self.called(&actor, tool, &arguments).await),
                 session => approval::respond(
                     self.called_in_session(session, &actor, tool, &arguments)

@@ -23,7 +23,7 @@ use self::listing::LastListing;
 pub use self::prompts::{Argument, Prompt};
 pub use self::resources::{Content, Page, Resource, Template};
 use crate::tools::{self, ChosenTools, Tool, find_tool, more_tools};
-pub(crate) use crate::tools::{APPROVE_TOOL, UPDATE_TOOL};
+pub(crate) use crate::tools::{APPROVE_TOOL, KEEP_TOOL, UPDATE_TOOL};
 pub use crate::tools::{Hints, Offered, Question, ToolNames, ToolSelection, Toolset};
 
 /// The tools of a project.
@@ -279,6 +279,16 @@ impl Surface {
         }
     }
 
+    /// Answers a call of `more_tools` by a client with this scope.
+    #[must_use]
+    pub fn describe_more(&self, arguments: &Value, scope: Scope) -> Called {
+        let (profiles, tools) = self.chosen();
+        match more_tools::describe(arguments, &tools.callable, &profiles, scope) {
+            Ok(described) => Called::Done(described),
+            Err(failure) => Called::Failed(self.failure_value(&failure)),
+        }
+    }
+
     /// Calls a tool.
     #[must_use]
     pub fn call(&self, actor: &Principal, name: &str, arguments: &Value) -> Called {
@@ -292,10 +302,8 @@ impl Surface {
             return Called::Unknown(format!("there is no tool `{name}`{hint}"));
         };
         if tool.name == more_tools::NAME {
-            return match more_tools::describe(arguments, &tools.callable, &profiles) {
-                Ok(described) => Called::Done(described),
-                Err(failure) => Called::Failed(self.failure_value(&failure)),
-            };
+            // The protocol describes what a token's scope allows; this is for other callers.
+            return self.describe_more(arguments, Scope::Admin);
         }
         // The protocol unwraps such a call before it checks the scope; this is for other callers.
         if tool.name == more_tools::CALL {

@@ -35,6 +35,7 @@ pub use self::plan_set::approve::Question;
 pub(crate) use self::plan_set::approve::{
     APPROVE_TOOL, answer_shown, question as approval_question,
 };
+pub(crate) use self::plan_set::keep::KEEP_TOOL;
 pub(crate) use self::plan_set::update_entity_state::UPDATE_TOOL;
 
 /// A group of tools that are offered together. The names of its tools begin with its noun.
@@ -350,6 +351,10 @@ impl Tool {
 
     /// Returns the scope a call with these arguments needs.
     pub(crate) fn required_scope(&self, arguments: &Value) -> Scope {
+        // The tool that is called through it needs more, and is checked under its own name.
+        if self.name == more_tools::CALL {
+            return Scope::Read;
+        }
         // `update_entity_state` approves or rejects by its `status`. In other tools the word
         // selects no row of the table.
         let case = arguments.get("status").and_then(Value::as_str);

@@ -6,6 +6,7 @@
 //! `call_tool`. Both are answered where the tools of the project are known.
 
 use application::{Context, Failure};
+use domain::authorization::Scope;
 use domain::profile::Profile;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,11 +35,12 @@ pub(crate) struct CallArguments {
     arguments: Map<String, Value>,
 }
 
-/// Describes the tools of a project that are not in its list.
+/// Describes the tools of a project that are not in its list, as far as a scope allows their use.
 pub(crate) fn describe(
     arguments: &Value,
     tools: &[&'static Tool],
     profiles: &[Profile],
+    scope: Scope,
 ) -> Result<Value, Failure> {
     let MoreArguments { set, tool } = read(arguments)?;
     let whole = |tool: &&'static Tool| {
@@ -54,9 +56,12 @@ pub(crate) fn describe(
         let found = find_tool(tools, &name).ok_or_else(|| unknown_tool(&name, tools))?;
         return Ok(json!({ "tools": [whole(&found)] }));
     }
-    let hidden = tools
-        .iter()
-        .filter(|tool| tool.is_named(ToolNames::Own) && ![NAME, CALL].contains(&tool.name));
+    // A model that hears of a tool tries it.
+    let hidden = tools.iter().filter(|tool| {
+        tool.is_named(ToolNames::Own)
+            && ![NAME, CALL].contains(&tool.name)
+            && scope.is_sufficient_for(tool.required_scope(&Value::Null))
+    });
     let Some(set) = set else {
         // Names and purposes only: complete schemas of all tools are what the short list avoids.
         let mut sets = Map::new();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mcp::surface::{Surface, ToolSelection};
 use serde_json::{Value, json};
 
+use crate::oauth::Site;
 use crate::wire::{Client, Era, serve_http};
 use crate::world::World;
 
@@ -22,10 +23,61 @@ fn play(script: impl Fn(&mut Client, &mut Client)) {
         let surface = offered(&World::with_profiles(&PROFILES));
         let pipe = || Client::over_pipe(&surface, era);
         script(&mut pipe(), &mut pipe());
-        let surface = offered(&World::with_profiles(&PROFILES));
+        let surface = offered(&World::without_commands(&PROFILES));
         let address = serve_http(&surface);
         let http = || Client::over_http(address, "/mcp", era);
         script(&mut http(), &mut http());
+    }
+}
+
+/// The machine of the project. Only over stdio its agents have commands run there; a person does for
+/// others.
+struct Machine {
+    world: Arc<World>,
+    is_remote: bool,
+}
+
+impl Machine {
+    /// Takes a step that runs the declared proofs of a node; returns them with their results.
+    fn run_proofs(&self, agent: &mut Client, step: &Value) -> Value {
+        if !self.is_remote {
+            return agent.take_step(step);
+        }
+        let tool = step["tool"].as_str().expect("a tool");
+        let refused = agent.refused(tool, step["arguments"].clone());
+        let said = refused["error"]["message"].to_string();
+        assert!(said.contains("commands cannot be run"), "{refused}");
+        let inner = &step["arguments"]["arguments"]["node"];
+        let node = inner.as_str().or(step["arguments"]["node"].as_str());
+        let node = node.expect("a node");
+        self.world.run_evidence(node);
+        call_hidden(agent, "plan_evidence", json!({ "node": node }))
+    }
+}
+
+/// Like [`play`], for a script in which something is run at the machine.
+fn play_at_machine(script: impl Fn(&mut Client, &mut Client, &Machine)) {
+    for era in [Era::Older, Era::Newest] {
+        let world = World::with_profiles(&PROFILES);
+        let surface = offered(&world);
+        let pipe = || Client::over_pipe(&surface, era);
+        let is_remote = false;
+        script(&mut pipe(), &mut pipe(), &Machine { world, is_remote });
+        let world = World::without_commands(&PROFILES);
+        let address = serve_http(&offered(&world));
+        let http = || Client::over_http(address, "/mcp", era);
+        let is_remote = true;
+        script(&mut http(), &mut http(), &Machine { world, is_remote });
+    }
+}
+
+/// Plays a script over HTTP, in both eras, with one token of an agent for both clients.
+fn play_with_one_token(script: impl Fn(&mut Client, &mut Client)) {
+    for era in [Era::Older, Era::Newest] {
+        let site = Site::serve(&offered(&World::with_profiles(&PROFILES)), |_| {});
+        let token = site.agent_token();
+        let client = || Client::with_token_over_http(site.address, era, &token);
+        script(&mut client(), &mut client());
     }
 }
 
@@ -135,6 +187,89 @@ fn play_with_person(script: impl Fn(&mut Client)) {
     }
 }
 
+/// A plan that became stale is kept by the person, one or all below, from the client.
+#[test]
+fn a_person_keeps_stale_plans_and_sees_why_they_are() {
+    play_with_person(|agent| {
+        let write = |agent: &mut Client, node: &str, text: &str, version: &Value| {
+            let mut arguments = json!({ "node": node, "text": text });
+            if version.is_string() {
+                arguments["expected_version"] = version.clone();
+            }
+            agent.call("plan_write", arguments);
+            let approve = json!({ "node": node });
+            agent.call_answered("plan_approve", approve, decide("approve", ""));
+        };
+        write(agent, "act-1", "# The harbour\n\nCalm.\n", &Value::Null);
+        for chapter in ["act-1/chapter-01", "act-1/chapter-02"] {
+            write(agent, chapter, "# A chapter\n", &Value::Null);
+        }
+        // Nothing is stale yet, so nobody is asked.
+        let nothing = agent.refused("plan_keep", json!({ "node": "act-1/chapter-01" }));
+        assert!(
+            nothing.to_string().contains("nothing to revalidate"),
+            "{nothing}"
+        );
+        for (text, keep, kept) in [
+            (
+                "Storm.",
+                json!({ "node": "act-1/chapter-01" }),
+                "act-1/chapter-01",
+            ),
+            (
+                "Fog.",
+                json!({ "node": "act-1", "all_below": true }),
+                "act-1/chapter-02",
+            ),
+        ] {
+            let read = agent.call("plan_read", json!({ "node": "act-1" }));
+            let text = format!("# The harbour\n\n{text}\n");
+            write(agent, "act-1", &text, &read["version_hash"]);
+            let stale = call_hidden(agent, "plan_stale", json!({}));
+            let choices = &stale["stale"][0]["choices"];
+            find_step(choices, "plan_keep");
+            let (_, declined) =
+                agent.call_answered("plan_keep", keep.clone(), json!({ "action": "decline" }));
+            assert_eq!(declined["decision"], "declined", "{declined}");
+            let (question, answer) = agent.call_answered("plan_keep", keep, decide("approve", ""));
+            assert!(question.contains("Changed in its parent"), "{question}");
+            assert_eq!(answer["success"], true, "{answer}");
+            let state = call_hidden(agent, "plan_state", json!({ "node": kept }));
+            assert_eq!(state["status"], "approved", "{state}");
+        }
+    });
+}
+
+/// What nobody can decide yet is said, instead of waiting for a person.
+#[test]
+fn nobody_waits_for_a_plan_below_an_undecided_one() {
+    for era in [Era::Older, Era::Newest] {
+        let world = World::where_people_approve();
+        world.write("acts/act-1/strategic-plan.md", "# A\n");
+        world.write("acts/act-1/chapters/chapter-01/plan.md", "# C\n");
+        let mut agent = Client::over_pipe(&offered(&world), era);
+        let refused = agent.refused("plan_approve", json!({ "node": "chapter-01" }));
+        let step = find_step(&refused["error"]["next_steps"], "plan_approve");
+        assert_eq!(step["arguments"]["node"], "act-1", "{refused}");
+        let waiting = agent.take_step(step);
+        assert_eq!(waiting["waiting_for"], "a person", "{waiting}");
+        let steps = &waiting["next_steps"];
+        let wait = find_step(steps, "plan_wait");
+        assert_eq!(
+            wait["arguments"]["since"], waiting["operation"],
+            "{waiting}"
+        );
+        // The other tool waits as well.
+        let version = call_hidden(&mut agent, "plan_state", json!({ "node": "act-1" }));
+        let update = json!({
+            "entity_type": "act", "entity_id": "act-1", "status": "approved",
+            "version_hash": version["version_hash"],
+        });
+        let waiting = agent.call("update_entity_state", update);
+        assert_eq!(waiting["waiting_for"], "a person", "{waiting}");
+    }
+}
+
 fn decide(decision: &str, comment: &str) -> Value {
     json!({ "action": "accept", "content": { "decision": decision, "comment": comment } })
 }
@@ -197,12 +332,17 @@ fn a_person_asks_for_changes_and_approves_the_rewritten_plan() {
         for verb in ["request-changes", "decline", "approve"] {
             assert!(by_person(verb), "{verb}: {log}");
         }
+        // The texts are the agent's.
+        let mut operations = log["operations"].as_array().expect("operations").iter();
+        let written = operations.find(|one| one["summary"] == "write act-1/chapter-01");
+        let author = written.and_then(|one| one["by"].as_str());
+        assert!(author.is_some_and(|by| by.starts_with("agent:")), "{log}");
     });
 }
 
 #[test]
 fn a_ticket_goes_through_its_phases_with_proof() {
-    play(|agent, _| {
+    play_at_machine(|agent, _, machine| {
         let made = agent.call(
             "ticket_new",
             json!({ "title": "Limits", "type": "feature" }),
@@ -233,7 +373,7 @@ fn a_ticket_goes_through_its_phases_with_proof() {
                 json!({ "node": id, "progress": "complete" }),
             );
             let step = find_step(&refused["error"]["next_steps"], "plan_prove");
-            let ran = agent.take_step(step);
+            let ran = machine.run_proofs(agent, step);
             assert_eq!(ran["proofs"][0]["standing"], standing, "{ran}");
         }
         agent.call(
@@ -248,7 +388,7 @@ fn a_ticket_goes_through_its_phases_with_proof() {
 }
 
 /// Proves a scenario test first: its test fails, then passes. Returns what is told of its completion.
-fn prove_scenario(agent: &mut Client, scenario: &str) -> Value {
+fn prove_scenario(agent: &mut Client, scenario: &str, machine: &Machine) -> Value {
     agent.call(
         "ticket_focus",
         json!({ "action": "enter", "node": scenario }),
@@ -264,7 +404,8 @@ fn prove_scenario(agent: &mut Client, scenario: &str) -> Value {
     let finish = json!({ "tool": "ticket_scenario_done", "arguments": { "scenario": scenario } });
     for standing in ["failed", "fresh"] {
         let refused = agent.refused("call_tool", finish.clone());
-        let ran = agent.take_step(find_step(&refused["error"]["next_steps"], "plan_prove"));
+        let step = find_step(&refused["error"]["next_steps"], "plan_prove");
+        let ran = machine.run_proofs(agent, step);
         assert_eq!(ran["proofs"][0]["standing"], standing, "{ran}");
     }
     agent.call("call_tool", finish)
@@ -274,7 +415,7 @@ fn prove_scenario(agent: &mut Client, scenario: &str) -> Value {
 /// through MCP as well.
 #[test]
 fn a_feature_is_described_built_test_first_and_finished() {
-    play(|agent, other| {
+    play_at_machine(|agent, other, machine| {
         let made = agent.call("ticket_new", json!({ "title": "Add limits" }));
         let id = made["id"].as_str().expect("an id").to_owned();
         assert_eq!(made["work_level"], "feature", "{made}");
@@ -316,7 +457,7 @@ fn a_feature_is_described_built_test_first_and_finished() {
                 refused["error"]["message"].to_string().contains(&path),
                 "{refused}"
             );
-            let told = prove_scenario(agent, &path);
+            let told = prove_scenario(agent, &path, machine);
             assert_eq!(told["ticket"], json!(id), "{told}");
         }
         let finished = agent.call("ticket_phase", done);
@@ -346,137 +487,147 @@ fn changes() -> Value {
 
 #[test]
 fn two_agents_work_on_one_wave_and_never_on_one_milestone() {
-    play(|agent, other| {
-        let start = json!({ "how": "start", "workflow": "planner", "new": "Add search" });
-        assert_eq!(agent.call("flow_move", start)["subject"], "add-search");
-        // The first steps of the planner: what the user said is written down and frozen.
-        let mut step = agent.call("flow_next", json!({}));
-        for _ in 0..3 {
-            if step["missing"].to_string().contains("context.json") {
-                let context = json!({ "context": { "task_spec": ["search"] } });
-                call_hidden(agent, "doc_context", context);
-            }
-            let prompt = step["prompt"].as_str().expect("a prompt");
-            let commands = prompt.lines().filter(|line| line.trim().starts_with("tl "));
-            assert_eq!(commands.count(), 0, "{prompt}");
-            if step["number"] == 3 {
-                break;
-            }
-            agent.call("flow_move", json!({ "how": "done" }));
-            step = agent.call("flow_next", json!({}));
-        }
-        let runs = call_hidden(agent, "flow_status", json!({}));
-        assert_eq!(runs["runs"][0]["workflow"], "planner", "{runs}");
-        call_hidden(agent, "flow_abort", json!({ "workflow": "planner" }));
+    play(share_wave);
+    play_with_one_token(share_wave);
+}
 
-        call_hidden(agent, "doc_change", json!({ "changes": changes() }));
-        call_hidden(agent, "doc_freeze", json!({}));
-        agent.call(
-            "flow_move",
-            json!({ "how": "start", "workflow": "executor" }),
-        );
+fn share_wave(agent: &mut Client, other: &mut Client) {
+    let start = json!({ "how": "start", "workflow": "planner", "new": "Add search" });
+    assert_eq!(agent.call("flow_move", start)["subject"], "add-search");
+    // The first steps of the planner: what the user said is written down and frozen.
+    let mut step = agent.call("flow_next", json!({}));
+    for _ in 0..3 {
+        if step["missing"].to_string().contains("context.json") {
+            let context = json!({ "context": { "task_spec": ["search"] } });
+            call_hidden(agent, "doc_context", context);
+        }
+        let prompt = step["prompt"].as_str().expect("a prompt");
+        let commands = prompt.lines().filter(|line| line.trim().starts_with("tl "));
+        assert_eq!(commands.count(), 0, "{prompt}");
+        if step["number"] == 3 {
+            break;
+        }
         agent.call("flow_move", json!({ "how": "done" }));
-        agent.call("flow_move", json!({ "how": "done" }));
-        let take = json!({ "how": "take", "subject": "add-search" });
-        let first = agent.call("flow_move", take.clone());
-        let second = other.call("flow_move", take.clone());
-        assert_ne!(first["milestone"], second["milestone"], "{first} {second}");
-        assert_ne!(first["session"], second["session"]);
-        // The session that took one gets it again, and nobody else gets any.
-        let mut again = take.clone();
-        again["session"] = first["session"].clone();
-        assert_eq!(
-            agent.call("flow_move", again)["milestone"],
-            first["milestone"]
-        );
-        let mut third = take;
-        third["session"] = json!("third");
-        let refused = agent.refused("flow_move", third);
-        assert_eq!(refused["error"]["kind"], "refused", "{refused}");
-        let release = json!({ "node": second["node"], "session": second["session"] });
-        call_hidden(other, "work_release", release);
-        agent.call(
-            "plan_progress",
-            json!({ "node": first["node"], "progress": "active" }),
-        );
-    });
+        step = agent.call("flow_next", json!({}));
+    }
+    let runs = call_hidden(agent, "flow_status", json!({}));
+    assert_eq!(runs["runs"][0]["workflow"], "planner", "{runs}");
+    call_hidden(agent, "flow_abort", json!({ "workflow": "planner" }));
+
+    call_hidden(agent, "doc_change", json!({ "changes": changes() }));
+    call_hidden(agent, "doc_freeze", json!({}));
+    agent.call(
+        "flow_move",
+        json!({ "how": "start", "workflow": "executor" }),
+    );
+    agent.call("flow_move", json!({ "how": "done" }));
+    agent.call("flow_move", json!({ "how": "done" }));
+    let take = json!({ "how": "take", "subject": "add-search" });
+    let first = agent.call("flow_move", take.clone());
+    let second = other.call("flow_move", take.clone());
+    assert_ne!(first["milestone"], second["milestone"], "{first} {second}");
+    assert_ne!(first["session"], second["session"]);
+    // The session that took one gets it again, and nobody else gets any.
+    let mut again = take.clone();
+    again["session"] = first["session"].clone();
+    assert_eq!(
+        agent.call("flow_move", again)["milestone"],
+        first["milestone"]
+    );
+    let mut third = take;
+    third["session"] = json!("third");
+    let refused = agent.refused("flow_move", third);
+    assert_eq!(refused["error"]["kind"], "refused", "{refused}");
+    let release = json!({ "node": second["node"], "session": second["session"] });
+    call_hidden(other, "work_release", release);
+    agent.call(
+        "plan_progress",
+        json!({ "node": first["node"], "progress": "active" }),
+    );
 }
 
 #[test]
 fn two_agents_claim_different_tickets_and_give_back_only_their_own() {
-    play(|agent, other| {
-        for title in ["One", "Two"] {
-            agent.call("ticket_new", json!({ "title": title }));
-        }
-        let claim = json!({ "tool": "work_claim", "arguments": {} });
-        let first = agent.call("call_tool", claim.clone());
-        let second = other.call("call_tool", claim);
-        assert_ne!(first["node"], second["node"], "{first} {second}");
-        let mut release = json!({ "node": first["node"], "session": second["session"] });
-        let wrong = json!({ "tool": "work_release", "arguments": release });
-        other.refused("call_tool", wrong);
-        release["session"] = first["session"].clone();
-        call_hidden(agent, "work_release", release);
-        let again = json!({ "node": first["node"], "session": second["session"] });
-        call_hidden(other, "work_claim", again);
-    });
+    play(claim_tickets);
+    play_with_one_token(claim_tickets);
+}
+
+fn claim_tickets(agent: &mut Client, other: &mut Client) {
+    for title in ["One", "Two"] {
+        agent.call("ticket_new", json!({ "title": title }));
+    }
+    let claim = json!({ "tool": "work_claim", "arguments": {} });
+    let first = agent.call("call_tool", claim.clone());
+    let second = other.call("call_tool", claim);
+    assert_ne!(first["node"], second["node"], "{first} {second}");
+    let mut release = json!({ "node": first["node"], "session": second["session"] });
+    let wrong = json!({ "tool": "work_release", "arguments": release });
+    other.refused("call_tool", wrong);
+    release["session"] = first["session"].clone();
+    call_hidden(agent, "work_release", release);
+    let again = json!({ "node": first["node"], "session": second["session"] });
+    call_hidden(other, "work_claim", again);
 }
 
 #[test]
 fn notes_a_trail_and_a_tick() {
-    play(|agent, other| {
-        agent.call("trail_intent", json!({ "focus": "Build auth" }));
-        agent.call("trail_map", json!({ "level": "tactic", "content": "JWT" }));
-        agent.call(
-            "note_add",
-            json!({ "text": "passport was tried", "shelf": "tried" }),
-        );
-        let found = other.call("note_find", json!({ "query": "pass" }));
-        assert_eq!(found["mems"][0]["shelf"], "tried");
-        let back = call_hidden(agent, "trail_back", json!({}));
-        assert!(back.is_object(), "{back}");
+    play(keep_notes_and_tick);
+    play_with_one_token(keep_notes_and_tick);
+}
 
-        let asked = call_hidden(agent, "story_tick_begin", json!({}));
-        let submit = |plan: Value| json!({ "tool": "story_tick_submit", "arguments": { "nonce": asked["nonce"], "plan": plan } });
-        // Every problem at once.
-        let refused = agent.refused("call_tool", submit(json!({ "actions": [{ "tool": "x" }] })));
-        let message = refused["error"]["message"].as_str().expect("a message");
-        for part in ["`rationale`", "`scene_intention`", "`actions[0].args`"] {
-            assert!(message.contains(part), "{part}: {message}");
-        }
-        let generate = json!({
-            "tool": "character.generate",
-            "args": { "name": "Mara", "role": "lead", "description": "d" },
-        });
-        let failing = json!({ "tool": "node.show", "args": { "node": "act-9" } });
-        let plan = |actions: Value| json!({ "rationale": "r", "scene_intention": "s", "actions": actions });
-        let failed = agent.refused("call_tool", submit(plan(json!([generate, failing]))));
-        assert_eq!(failed["current"]["status"], "failed", "{failed}");
-        assert_eq!(
-            failed["current"]["executed"][0]["tool"], "character.generate",
-            "{failed}"
-        );
+fn keep_notes_and_tick(agent: &mut Client, other: &mut Client) {
+    agent.call("trail_intent", json!({ "focus": "Build auth" }));
+    agent.call("trail_map", json!({ "level": "tactic", "content": "JWT" }));
+    agent.call(
+        "note_add",
+        json!({ "text": "passport was tried", "shelf": "tried" }),
+    );
+    let found = other.call("note_find", json!({ "query": "pass" }));
+    assert_eq!(found["mems"][0]["shelf"], "tried");
+    let back = call_hidden(agent, "trail_back", json!({}));
+    assert!(back.is_object(), "{back}");
 
-        // The next tick begins where the failed one ended, and keeps what it did.
-        let asked = call_hidden(agent, "story_tick_begin", json!({}));
-        let generate = json!({
-            "tool": "location.generate",
-            "args": { "name": "The harbour", "description": "d" },
-        });
-        let plan = plan(json!([generate]));
-        let answer = json!({ "nonce": asked["nonce"], "plan": plan });
-        let done = call_hidden(agent, "story_tick_submit", answer.clone());
-        assert_eq!(done["status"], "done", "{done}");
-        let memory = call_hidden(other, "story_memory", json!({})).to_string();
-        for name in ["Mara", "The harbour"] {
-            assert!(memory.contains(name), "{name}: {memory}");
-        }
-        let late = json!({ "tool": "story_tick_submit", "arguments": answer });
-        assert_eq!(
-            agent.refused("call_tool", late)["error"]["kind"],
-            "conflict"
-        );
+    let asked = call_hidden(agent, "story_tick_begin", json!({}));
+    let submit = |plan: Value| json!({ "tool": "story_tick_submit", "arguments": { "nonce": asked["nonce"], "plan": plan } });
+    // Every problem at once.
+    let refused = agent.refused("call_tool", submit(json!({ "actions": [{ "tool": "x" }] })));
+    let message = refused["error"]["message"].as_str().expect("a message");
+    for part in ["`rationale`", "`scene_intention`", "`actions[0].args`"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    let generate = json!({
+        "tool": "character.generate",
+        "args": { "name": "Mara", "role": "lead", "description": "d" },
     });
+    let failing = json!({ "tool": "node.show", "args": { "node": "act-9" } });
+    let plan =
+        |actions: Value| json!({ "rationale": "r", "scene_intention": "s", "actions": actions });
+    let failed = agent.refused("call_tool", submit(plan(json!([generate, failing]))));
+    assert_eq!(failed["current"]["status"], "failed", "{failed}");
+    assert_eq!(
+        failed["current"]["executed"][0]["tool"], "character.generate",
+        "{failed}"
+    );
+
+    // The next tick begins where the failed one ended, and keeps what it did.
+    let asked = call_hidden(agent, "story_tick_begin", json!({}));
+    let generate = json!({
+        "tool": "location.generate",
+        "args": { "name": "The harbour", "description": "d" },
+    });
+    let plan = plan(json!([generate]));
+    let answer = json!({ "nonce": asked["nonce"], "plan": plan });
+    let done = call_hidden(agent, "story_tick_submit", answer.clone());
+    assert_eq!(done["status"], "done", "{done}");
+    let memory = call_hidden(other, "story_memory", json!({})).to_string();
+    for name in ["Mara", "The harbour"] {
+        assert!(memory.contains(name), "{name}: {memory}");
+    }
+    let late = json!({ "tool": "story_tick_submit", "arguments": answer });
+    assert_eq!(
+        agent.refused("call_tool", late)["error"]["kind"],
+        "conflict"
+    );
 }
 
 /// Older clients get a longer list after they asked for a set; in the newest era a list never

@@ -45,10 +45,10 @@ impl IssuerDocuments for HttpDocuments {
 }
 
 /// A server that trusts an issuer.
-struct Site {
+pub(crate) struct Site {
     issuer: Issuer,
     clock: Arc<MovedClock>,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Site {
@@ -57,14 +57,19 @@ impl Site {
     }
 
     fn with_rules(change: impl FnOnce(&mut AccessTokenRules)) -> Self {
+        let world = World::with_profiles(&["story"]);
+        let surface = Surface::new(world, ToolSelection::default()).expect("a surface");
+        Self::serve(&surface, change)
+    }
+
+    /// Starts a server of these tools.
+    pub(crate) fn serve(surface: &Surface, change: impl FnOnce(&mut AccessTokenRules)) -> Self {
         let issuer = Issuer::start();
         let clock = Arc::new(MovedClock(AtomicI64::new(START_SECONDS)));
         let mut rules = AccessTokenRules::for_issuer(&issuer.url);
         change(&mut rules);
-        let world = World::with_profiles(&["story"]);
-        let surface = Surface::new(world, ToolSelection::default()).expect("a surface");
         let address = serve_accepting(
-            &surface,
+            surface,
             Some(OauthOptions {
                 rules,
                 documents: Arc::new(HttpDocuments),
@@ -85,6 +90,11 @@ impl Site {
             "iss": self.issuer.url, "aud": format!("http://{}/mcp", self.address), "sub": "anna",
             "exp": now + 300, "nbf": now, "iat": now, "scope": "agent",
         })
+    }
+
+    /// Returns a token of an agent, which may do what agents do.
+    pub(crate) fn agent_token(&self) -> String {
+        self.token(&json!({ "sub": "ci", "client_id": "ci", "scope": "agent" }))
     }
 
     fn token(&self, changes: &Value) -> String {

@@ -238,7 +238,7 @@ fn play(script: impl Fn(&mut Client, &mut Client)) {
         let surface = offered(&World::with_profiles(&["milestones"]));
         let pipe = || Client::over_pipe(&surface, era);
         script(&mut pipe(), &mut pipe());
-        let surface = offered(&World::with_profiles(&["milestones"]));
+        let surface = offered(&World::without_commands(&["milestones"]));
         let address = serve_http(&surface);
         let http = || Client::over_http(address, "/mcp", era);
         script(&mut http(), &mut http());

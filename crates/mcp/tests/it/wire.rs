@@ -67,6 +67,7 @@ enum Transport {
     Http {
         address: SocketAddr,
         path: &'static str,
+        token: Option<String>,
         session: Option<String>,
     },
 }
@@ -121,10 +122,22 @@ impl Client {
         Self::begin(era, can_ask(), Self::open_http(address, "/mcp"))
     }
 
+    /// Like [`Client::over_http`], with a token.
+    pub(crate) fn with_token_over_http(address: SocketAddr, era: Era, token: &str) -> Self {
+        let transport = Transport::Http {
+            address,
+            path: "/mcp",
+            token: Some(token.to_owned()),
+            session: None,
+        };
+        Self::begin(era, json!({}), transport)
+    }
+
     fn open_http(address: SocketAddr, path: &'static str) -> Transport {
         Transport::Http {
             address,
             path,
+            token: None,
             session: None,
         }
     }
@@ -206,10 +219,11 @@ impl Client {
             Transport::Http {
                 address,
                 path,
+                token,
                 session,
             } => {
-                let head =
-                    request_head(self.era, (*address, path), session.as_deref(), method, name);
+                let credentials = (token.as_deref(), session.as_deref());
+                let head = request_head(self.era, (*address, path), credentials, method, name);
                 let (answer_head, body) = post(*address, &head, &message.to_string());
                 let id = answer_head
                     .lines()
@@ -318,11 +332,12 @@ impl Client {
             Transport::Http {
                 address,
                 path,
+                token,
                 session,
             } => {
-                let (address, session) = (*address, session.as_deref());
+                let (address, credentials) = (*address, (token.as_deref(), session.as_deref()));
                 let head =
-                    |method| request_head(Era::Older, (address, path), session, method, None);
+                    |method| request_head(Era::Older, (address, path), credentials, method, None);
                 let body = call.to_string();
                 let mut stream = TcpStream::connect(address).expect("a connection");
                 stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
@@ -376,7 +391,7 @@ fn can_ask() -> Value {
 fn request_head(
     era: Era,
     (address, path): (SocketAddr, &str),
-    session: Option<&str>,
+    (token, session): (Option<&str>, Option<&str>),
     method: &str,
     name: Option<&str>,
 ) -> String {
@@ -394,6 +409,9 @@ fn request_head(
         if let Some(name) = name {
             head.push_str(&format!("mcp-name: {name}\r\n"));
         }
+    }
+    if let Some(token) = token {
+        head.push_str(&format!("authorization: Bearer {token}\r\n"));
     }
     if let Some(session) = session {
         head.push_str(&format!("mcp-session-id: {session}\r\n"));

@@ -269,6 +269,7 @@ fn what_adds_or_takes_away_is_marked_as_such() {
         "ticket_new",
         "work_claim",
         "flow_move",
+        "plan_reshape",
     ] {
         assert!(!hints(name).idempotent, "{name} adds once more");
     }
@@ -277,6 +278,8 @@ fn what_adds_or_takes_away_is_marked_as_such() {
         "plan_invalidate",
         "plan_reject",
         "plan_restore",
+        "plan_reshape",
+        "story_scene_choose",
         "work_undo",
     ] {
         assert!(hints(name).destructive, "{name}");
@@ -297,6 +300,12 @@ fn items_of_changes_and_plans_are_described() {
     );
     assert_eq!(item["fields"]["type"], "object", "{change}");
     assert_eq!(item["as"]["type"], "string", "{change}");
+    let context = surface.find_tool("doc_context").unwrap().input_schema;
+    let context = &context["properties"]["context"];
+    for (list, _) in domain::plan_document::CONTEXT_LISTS {
+        let items = &context["properties"][list]["items"]["type"];
+        assert_eq!(items, "string", "{list}: {context}");
+    }
     let plan = surface.find_tool("story_tick_submit").unwrap().input_schema;
     let plan = &plan["properties"]["plan"];
     assert_eq!(

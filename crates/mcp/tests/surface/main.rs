@@ -14,6 +14,7 @@ mod tick;
 mod tickets;
 mod tools;
 mod trail;
+#[allow(dead_code, reason = "shared with the tests of the protocol")]
 mod world;
 
 use std::sync::Arc;

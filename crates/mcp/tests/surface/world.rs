@@ -19,6 +19,8 @@ pub(crate) struct World {
     store: Mutex<Box<dyn Store>>,
     profiles: Mutex<Arc<[Profile]>>,
     policy: Arc<Policy>,
+    /// Whether clients may have commands run, as over stdio; over HTTP they may not.
+    runs_commands: bool,
 }
 
 impl World {
@@ -52,7 +54,29 @@ impl World {
         Self::of(Policy::default(), profiles)
     }
 
+    /// A project with these profiles behind a server, whose clients have no commands run.
+    pub(crate) fn without_commands(profiles: &[&str]) -> Arc<Self> {
+        Arc::new(Self {
+            runs_commands: false,
+            ..Self::new(Policy::default(), profiles)
+        })
+    }
+
+    /// Runs the declared proofs of a node, as the person at the machine does.
+    pub(crate) fn run_evidence(&self, node: &str) {
+        let person = self.local_person();
+        let most = std::time::Duration::from_secs(20);
+        let mut run = |ctx: &Context<'_>| {
+            application::evidence::run_evidence(ctx, &[node.to_owned()], most).map(drop)
+        };
+        self.run_as(Channel::Cli, &person, None, &mut run).unwrap();
+    }
+
     fn of(policy: Policy, profiles: &[&str]) -> Arc<Self> {
+        Arc::new(Self::new(policy, profiles))
+    }
+
+    fn new(policy: Policy, profiles: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path(), &Settings::default());
         let known = KnownStores::in_state_directory(&folder.path().join("user"));
@@ -67,12 +91,13 @@ impl World {
             SystemClock.now(),
         )
         .unwrap();
-        Arc::new(Self {
+        Self {
             folder,
             store: Mutex::new(store),
             profiles: Mutex::new(load_profiles(profiles)),
             policy: Arc::new(policy),
-        })
+            runs_commands: true,
+        }
     }
 
     /// Enables other profiles, as another settings file does.
@@ -119,7 +144,10 @@ impl World {
             actor.clone(),
             channel,
         );
-        let mut ctx = ctx.with_commands(&commands);
+        let mut ctx = match self.runs_commands || channel == Channel::Cli {
+            true => ctx.with_commands(&commands),
+            false => ctx,
+        };
         if let Some(session) = session {
             session.clone_into(&mut ctx.session);
         }

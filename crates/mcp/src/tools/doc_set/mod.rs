@@ -53,8 +53,7 @@ pub(super) fn list_tools() -> Vec<Tool> {
         ),
         Hints::CHANGES.define_tool(
             "doc_context",
-            "Use to write down what the user said before the design: task_spec, constraints, entry_points, rejected_alternatives, \
-             current_understanding, assumptions, invisible_knowledge, user_quotes, each a list of texts.",
+            "Use to write down what the user said before the design, and what was found out since: lists of texts.",
             write_context::run,
         ),
         // Read-only: unlike the command line it cannot accept a document.

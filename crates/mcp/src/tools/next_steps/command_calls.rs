@@ -147,7 +147,9 @@ fn find_decision_call(line: &CommandLine<'_>, command: &str, words: &[&str]) -> 
         "comment" => find_comment_call(line, words),
         "wait" => {
             let given = given.words("node", words);
-            let given = given.number_as("timeout", "timeout_seconds");
+            let given = given
+                .number_as("timeout", "timeout_seconds")
+                .number_as("since", "since");
             match line.has("changed") {
                 true => given.with("until", "changed"),
                 false => given,

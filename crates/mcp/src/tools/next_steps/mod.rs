@@ -4,8 +4,8 @@
 mod command_calls;
 mod command_line;
 
-use domain::next_step::NextStep;
-use domain::profile::Profile;
+use domain::next_step::{FilePurpose, NextStep};
+use domain::profile::{Profile, locate_plan};
 use domain::workflow::command_usage;
 use serde_json::{Value, json};
 
@@ -21,11 +21,30 @@ pub(crate) fn render_step(text: &str, tools: &ChosenTools, profiles: &[Profile])
     {
         return json!({ "do": first, "then": render_step(then, tools, profiles) });
     }
-    let NextStep::Command { arguments, comment } = NextStep::parse(text) else {
-        return json!({ "do": text });
+    let (words, comment) = match NextStep::parse(text) {
+        NextStep::Command { arguments, comment } => (arguments, comment),
+        NextStep::AskPerson { node } => {
+            let asks = "asks the person, or waits for them".to_owned();
+            (vec!["approve".to_owned(), node], Some(asks))
+        }
+        NextStep::OpenFile { path, purpose } => match locate_plan(profiles, &path) {
+            Some(place) => {
+                let then = match purpose {
+                    FilePurpose::Edit => "then change it with plan_write",
+                    FilePurpose::Review => "review it",
+                };
+                let words = vec!["show".to_owned(), place.aliases.join("/")];
+                (words, Some(then.to_owned()))
+            }
+            None => return json!({ "do": text }),
+        },
+        NextStep::Instruction(text) => return json!({ "do": text }),
     };
-    let Some(call) = find_offered_call(&arguments, tools, profiles) else {
-        return json!({ "do": format!("ask the person to run: {text}") });
+    let Some(call) = find_offered_call(&words, tools, profiles) else {
+        return match text.starts_with("tl ") {
+            true => json!({ "do": format!("ask the person to run: {text}") }),
+            false => json!({ "do": text }),
+        };
     };
     let ToolCall { tool, arguments } = call;
     let mut step = match is_called_through_list(tool, tools) {
@@ -79,10 +98,10 @@ fn render_line(line: &str, tools: &ChosenTools, profiles: &[Profile]) -> String 
         })
     };
     // A command at the end of a line: alone, or behind `next: ` and the like.
-    for start in ["tl ", ": tl ", "- tl "] {
+    for start in ["tl ", ": tl ", "- tl ", ", then tl "] {
         let at = match start {
             "tl " => line.find(|c: char| !c.is_whitespace()),
-            _ => line.find(start).map(|at| at + 2),
+            _ => line.find(start).map(|at| at + start.len() - "tl ".len()),
         };
         if let Some((before, command)) = at.and_then(|at| line.split_at_checked(at))
             && command.starts_with("tl ")
@@ -152,6 +171,7 @@ fn find_offered_call(
 
 #[cfg(test)]
 mod tests {
+    use domain::approval::ask_person_next_step;
     use domain::profile::{Profile, built_in_profile};
     use serde_json::{Value, json};
 
@@ -193,7 +213,7 @@ mod tests {
                 "tl approve act-1/chapter-01/scene-0101 --force",
                 "plan_approve",
             ),
-            ("tl wait act-1", "plan_wait"),
+            ("tl wait act-1 --since 12", "plan_wait"),
             ("tl revalidate act-1/chapter-01", "plan_stale"),
             ("tl revalidate act-1/chapter-01 --keep", "plan_keep"),
             (
@@ -279,6 +299,49 @@ mod tests {
                     "arguments": { "node": "a", "progress": "complete" },
                 },
             })
+        );
+    }
+
+    #[test]
+    fn files_and_approvals_are_calls_too() {
+        let profiles = profiles();
+        let tools = default_tools(&profiles);
+        for (step, tool, node, why) in [
+            (
+                "edit acts/act-1/chapters/chapter-02/plan.md",
+                "plan_read",
+                "act-1/chapter-02",
+                "then change it with plan_write",
+            ),
+            (
+                "review tickets/001-limits/ticket.md",
+                "plan_read",
+                "001",
+                "review it",
+            ),
+            (
+                &ask_person_next_step("act-1"),
+                "plan_approve",
+                "act-1",
+                "asks the person, or waits for them",
+            ),
+        ] {
+            assert_eq!(
+                render_step(step, &tools, &profiles),
+                json!({ "tool": tool, "arguments": { "node": node }, "why": why }),
+                "{step}"
+            );
+        }
+        for step in ["edit README.md", "edit the plan"] {
+            assert_eq!(render_step(step, &tools, &profiles), json!({ "do": step }));
+        }
+        assert_eq!(
+            render_text(
+                "Expected next: a commit, then tl ticket phase 001 implement",
+                &tools,
+                &profiles
+            ),
+            "Expected next: a commit, then ticket_phase {\"phase\":\"implement\",\"ticket\":\"001\"}"
         );
     }
 

@@ -1,4 +1,4 @@
-//! The tool `plan_approve`, and the question to a person that it shares with
+//! The tool `plan_approve`, and the question to a person that it shares with `plan_keep` and
 //! `update_entity_state`.
 
 use application::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
@@ -6,19 +6,20 @@ use application::approval_question::{ApprovalQuestion, build_question};
 use application::approve::{ApproveOutcome, ApproveRequest, approve_node};
 use application::decide_plans::{PlansDecided, answer_batch_question};
 use application::plan_batch::{
-    BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_question,
+    BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_question, select_plans,
 };
+use application::poll_decision::{WaitRequest, poll_decision};
 use application::show_node::show_node;
 use application::{Context, Failure};
-use domain::approval::{Force, ask_person_next_step};
+use domain::approval::{Force, describe_ways_to_approve};
 use domain::approval_question::{NoDecision, QuestionChannel};
-use domain::ids::Principal;
+use domain::ids::{OperationId, Principal};
 use domain::node::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::update_entity_state;
+use super::{keep, update_entity_state};
 use crate::tools::arguments::{node_words, read, shown, value};
 
 /// The name of the tool.
@@ -33,11 +34,21 @@ pub(crate) struct Arguments {
     /// all that waits in its subtree, or anywhere
     #[serde(default)]
     below: bool,
+    /// below: only these
+    #[serde(default)]
+    only: Option<Only>,
     #[serde(default)]
     force: bool,
     // The version the caller has seen; another one is not approved.
     #[serde(default)]
     version_hash: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Only {
+    Drafts,
+    Stale,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -53,6 +64,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Unchanged {
     success: bool,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     warnings: Vec<String>,
     /// `changes-requested`, `rejected`, `declined` or `cancelled`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +75,12 @@ pub(crate) struct Unchanged {
     comment: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_for: Option<&'static str>,
+    /// Address of the page on which the person decides. The transport fills it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decide_at: Option<String>,
+    /// The last operation before the person was asked: `since` of the wait, which then misses nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<OperationId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     next_steps: Vec<String>,
 }
@@ -71,9 +90,10 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Fa
     // A waiting result instead of a refusal: the model should wait for the person, not look
     // for another way.
     if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
-        return match target.batch_selection(ctx) {
-            Some(selection) => wait_for_decisions(ctx, &selection),
-            None => wait_for_person(ctx, &target.node),
+        let waiting = wait_for_people(ctx, &target)?;
+        return match waiting {
+            Some(waiting) => Ok(waiting),
+            None => describe_approved(ctx, &target.node),
         }
         .map(Outcome::Unchanged);
     }
@@ -101,6 +121,11 @@ impl Arguments {
                 true => TargetPlans::Below,
                 false => TargetPlans::Named,
             },
+            waiting: match self.only {
+                None => WaitingPlans::All,
+                Some(Only::Drafts) => WaitingPlans::Drafts,
+                Some(Only::Stale) => WaitingPlans::Stale,
+            },
             force: if self.force { Force::Yes } else { Force::No },
         }
     }
@@ -110,6 +135,8 @@ impl Arguments {
 pub(super) struct ApprovalTarget {
     pub(super) node: Vec<String>,
     pub(super) plans: TargetPlans,
+    /// Which of a subtree: a call that keeps plans says nothing about drafts.
+    pub(super) waiting: WaitingPlans,
     pub(super) force: Force,
 }
 
@@ -132,9 +159,23 @@ impl ApprovalTarget {
             TargetPlans::Named => PlanSelection::from_names(&self.node, ctx.profiles),
             TargetPlans::Below => Some(PlanSelection::Below {
                 node: self.node.clone(),
-                waiting: WaitingPlans::All,
+                waiting: self.waiting,
+                except: Vec::new(),
             }),
         }
+    }
+
+    /// Builds the question about a single plan; `None` if there is nothing to decide.
+    fn build_single_question(
+        &self,
+        ctx: &Context<'_>,
+    ) -> Result<Option<ApprovalQuestion>, Failure> {
+        let is_meant = |question: &ApprovalQuestion| match self.waiting {
+            WaitingPlans::All => true,
+            WaitingPlans::Drafts => question.status == Status::Draft,
+            WaitingPlans::Stale => question.status == Status::RequiresRevalidation,
+        };
+        Ok(build_question(ctx, &self.node)?.filter(is_meant))
     }
 }
 
@@ -144,22 +185,18 @@ fn approve_batch(
     selection: &PlanSelection,
     force: Force,
 ) -> Result<PlansDecided, Failure> {
-    let question = build_batch_question(ctx, selection, BatchPurpose::Approve)?;
-    if question.questions.is_empty() {
+    let selected = select_plans(ctx, selection, BatchPurpose::Approve)?;
+    if selected.plans.is_empty() {
         return Ok(PlansDecided::nothing_waits());
     }
-    answer_batch_question(ctx, &question.asked_questions(), &Answer::Approve { force })
+    answer_batch_question(ctx, &selected.asked_questions(), &Answer::Approve { force })
 }
 
 /// Reports that several plans wait for a person.
 fn wait_for_decisions(ctx: &Context<'_>, selection: &PlanSelection) -> Result<Unchanged, Failure> {
-    let question = build_batch_question(ctx, selection, BatchPurpose::Approve)?;
-    let paths: Vec<&str> = question
-        .questions
-        .iter()
-        .map(|one| one.path.as_str())
-        .collect();
-    if paths.is_empty() {
+    let since = ctx.store.begin_read()?.last_operation_id()?;
+    let selected = select_plans(ctx, selection, BatchPurpose::Approve)?;
+    if selected.plans.is_empty() {
         return Ok(Unchanged {
             success: true,
             message: PlansDecided::nothing_waits().message,
@@ -169,12 +206,13 @@ fn wait_for_decisions(ctx: &Context<'_>, selection: &PlanSelection) -> Result<Un
     Ok(Unchanged {
         message: format!(
             "{} plans wait for a person: in this project only people approve",
-            paths.len()
+            selected.plans.len()
         ),
         waiting_for: Some("a person"),
+        operation: Some(since),
         next_steps: vec![format!(
-            "ask the person to approve them on the dashboard, or to run `tl approve {}` in their own terminal",
-            paths.join(" ")
+            "ask the person to approve them on the dashboard, or to run `{}` in their own terminal",
+            selection.approve_command()
         )],
         ..Unchanged::default()
     })
@@ -184,6 +222,7 @@ fn wait_for_decisions(ctx: &Context<'_>, selection: &PlanSelection) -> Result<Un
 fn find_target(tool: &str, arguments: &Value) -> Result<Option<ApprovalTarget>, Failure> {
     match tool {
         APPROVE_TOOL => Ok(Some(read::<Arguments>(arguments)?.approval_target())),
+        keep::KEEP_TOOL => Ok(Some(read::<keep::Arguments>(arguments)?.approval_target())),
         update_entity_state::UPDATE_TOOL => {
             Ok(read::<update_entity_state::Arguments>(arguments)?.approval_target())
         }
@@ -191,25 +230,43 @@ fn find_target(tool: &str, arguments: &Value) -> Result<Option<ApprovalTarget>, 
     }
 }
 
-fn wait_for_person(ctx: &Context<'_>, node: &[String]) -> Result<Unchanged, Failure> {
-    let now = show_node(ctx, node)?;
-    if now.status == Status::Approved {
-        return Ok(Unchanged {
-            success: true,
-            message: format!("`{}` is approved already", now.path),
-            ..Unchanged::default()
-        });
+/// Reports that plans wait for a person; `None` if there is nothing to decide about a single one.
+///
+/// # Errors
+/// When no person could decide either, such as below a parent that is not approved.
+pub(super) fn wait_for_people(
+    ctx: &Context<'_>,
+    target: &ApprovalTarget,
+) -> Result<Option<Unchanged>, Failure> {
+    if let Some(selection) = target.batch_selection(ctx) {
+        return wait_for_decisions(ctx, &selection).map(Some);
     }
-    Ok(Unchanged {
-        message: format!(
-            "`{}` waits for a person: in this project only people approve",
-            now.path
-        ),
+    // Read before the plan: an answer between the two ends the wait that begins here.
+    let since = ctx.store.begin_read()?.last_operation_id()?;
+    let Some(question) = target.build_single_question(ctx)? else {
+        return Ok(None);
+    };
+    let path = question.path;
+    Ok(Some(Unchanged {
+        message: format!("`{path}` waits for a person: in this project only people approve"),
         waiting_for: Some("a person"),
-        next_steps: vec![
-            ask_person_next_step(&now.path),
-            format!("tl wait {}", now.path),
-        ],
+        operation: Some(since),
+        next_steps: vec![describe_ways_to_approve(&path), wait_step(&path, since)],
+        path: Some(path),
+        ..Unchanged::default()
+    }))
+}
+
+/// Returns the step that waits for a decision made after an operation.
+fn wait_step(path: &str, since: OperationId) -> String {
+    format!("tl wait {path} --since {since}")
+}
+
+fn describe_approved(ctx: &Context<'_>, node: &[String]) -> Result<Unchanged, Failure> {
+    let path = show_node(ctx, node)?.path;
+    Ok(Unchanged {
+        success: true,
+        message: format!("`{path}` is approved already"),
         ..Unchanged::default()
     })
 }
@@ -224,6 +281,8 @@ pub struct Question {
     pub code: String,
     /// The plans an answer decides; more than one is decided as a batch.
     pub asked: Vec<AskedQuestion>,
+    /// What becomes stale if a single plan is rejected.
+    pub falls_below: Vec<String>,
     /// The person who is asked.
     pub person: Principal,
     pub force: Force,
@@ -242,6 +301,7 @@ impl Question {
             is_whole: rendered.is_whole(),
             code: question.question_code(),
             asked: vec![AskedQuestion::from(question)],
+            falls_below: question.falls_below.clone(),
             person: question.asked.clone(),
             force,
         }
@@ -261,6 +321,7 @@ impl Question {
             is_whole: rendered.is_whole(),
             code: batch.question_code(),
             asked: batch.asked_questions(),
+            falls_below: Vec::new(),
             person,
             force,
         })
@@ -296,7 +357,7 @@ pub(crate) fn question(
         let batch = build_batch_question(ctx, &selection, BatchPurpose::Approve)?;
         return Ok(Question::from_batch(&batch, target.force));
     }
-    let question = build_question(ctx, &target.node)?;
+    let question = target.build_single_question(ctx)?;
     Ok(question.map(|question| Question::from_question(&question, target.force)))
 }
 
@@ -322,8 +383,7 @@ pub(crate) fn answer_shown(
         AnswerOutcome::Rejected(_) => Unchanged {
             message: format!("`{path}` was not approved: the person rejects it"),
             decision: Some("rejected"),
-            // The recorded words, in which secrets are masked.
-            comment: show_node(ctx, std::slice::from_ref(path))?.invalidation_reason,
+            comment: find_recorded_words(ctx, path)?,
             next_steps: vec!["do not build on it; ask the person how to go on".to_owned()],
             ..Unchanged::default()
         },
@@ -337,11 +397,26 @@ pub(crate) fn answer_shown(
                 }
             },
             decision: Some(declined.how.as_str()),
-            next_steps: vec![ask_person_next_step(path), format!("tl wait {path}")],
+            operation: Some(declined.operation),
+            next_steps: vec![
+                describe_ways_to_approve(path),
+                wait_step(path, declined.operation),
+            ],
             ..Unchanged::default()
         },
     };
     value(&Outcome::Unchanged(unchanged))
+}
+
+/// Returns the words of the decision about a plan as they are recorded, with masked secrets.
+fn find_recorded_words(ctx: &Context<'_>, path: &str) -> Result<Option<String>, Failure> {
+    let request = WaitRequest {
+        node: vec![path.to_owned()],
+        ..WaitRequest::default()
+    };
+    Ok(poll_decision(ctx, &request)?
+        .decision
+        .and_then(|decision| decision.text))
 }
 
 /// Records the person's answer about several plans.

@@ -4,7 +4,7 @@ pub(in crate::tools) mod approve;
 mod comment;
 mod diff;
 mod invalidate;
-mod keep;
+pub(in crate::tools) mod keep;
 mod list_comments;
 mod list_stale;
 mod move_plan;
@@ -106,7 +106,7 @@ fn list_working_tools() -> Vec<Tool> {
         ),
         Hints::CHANGES.define_tool(
             "plan_keep",
-            "Use when a stale plan still holds although its parent changed: keeps it as it is, or all below it.",
+            "Use when a stale plan still holds although its parent changed: keeps it as it is, or all below it. Where only people approve it asks or waits for them.",
             keep::run,
         ),
         // A second comment is a second comment.
@@ -208,8 +208,9 @@ fn list_status_tools() -> Vec<Tool> {
             "Use to give a plan another id, such as one of two with the same.",
             renumber::run,
         ),
-        // One tool for all of them: every schema costs each session tokens.
-        Hints::DESTROYS.define_tool(
+        // One tool for all of them: every schema costs each session tokens. A second `add` makes a
+        // second plan.
+        Hints::REVERTS.define_tool(
             "plan_reshape",
             "Use to add, insert, move, rename, split, merge or remove plans: files, references and all that is attached follow, in one operation. Try dry_run first.",
             reshape::run,

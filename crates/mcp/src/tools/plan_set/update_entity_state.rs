@@ -2,6 +2,7 @@
 
 use application::approve::{ApproveRequest, approve_node};
 use application::invalidate::{InvalidateRequest, invalidate_node};
+use application::plan_batch::WaitingPlans;
 use application::show_node::show_node;
 use application::views::NodeView;
 use application::{Context, Failure};
@@ -11,7 +12,7 @@ use domain::node::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::approve::{ApprovalTarget, TargetPlans};
+use super::approve::{ApprovalTarget, TargetPlans, Unchanged, wait_for_people};
 use crate::tools::arguments::{shown_version, words};
 use crate::tools::schema::LEVELS;
 
@@ -40,6 +41,13 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Outcome {
+    Updated(Box<Updated>),
+    Unchanged(Unchanged),
+}
+
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Updated {
     success: bool,
     message: String,
@@ -52,44 +60,67 @@ impl Arguments {
         (self.status == Status::Approved).then(|| ApprovalTarget {
             node: words(&self.entity_type, &self.entity_id),
             plans: TargetPlans::One,
+            waiting: WaitingPlans::All,
             force: Force::No,
         })
     }
 }
 
-pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Updated, Failure> {
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Failure> {
     let node = words(&arguments.entity_type, &arguments.entity_id);
-    let message = update_status(ctx, &node, arguments)?;
+    let now = require_known_version(ctx, &node, &arguments.version_hash)?;
+    if let Some(target) = arguments.approval_target()
+        && !ctx.policy.approval.accepts_approval_by(&ctx.actor)
+        && let Some(waiting) = wait_for_people(ctx, &target)?
+    {
+        return Ok(Outcome::Unchanged(waiting));
+    }
+    let message = update_status(ctx, &node, &now, arguments)?;
     let entity = show_node(ctx, &node)?;
-    Ok(Updated {
+    Ok(Outcome::Updated(Box::new(Updated {
         success: true,
         message,
         entity,
-    })
+    })))
 }
 
-fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result<String, Failure> {
-    let version = shown_version(&asked.version_hash)?;
+/// Returns the node, if its version is the one the caller knows.
+fn require_known_version(
+    ctx: &Context<'_>,
+    node: &[String],
+    known: &str,
+) -> Result<NodeView, Failure> {
+    let version = shown_version(known)?;
     let now = show_node(ctx, node)?;
-    // Compared here for a message with the current version. The use cases below compare again in
-    // their transaction, so a change in between cannot slip through.
-    if !now
+    // Compared here for a message with the current version. The use cases compare again in their
+    // transaction, so a change in between cannot slip through.
+    if now
         .version_hash
         .is_some_and(|found| version.matches_version(found))
     {
-        let found = now
-            .version_hash
-            .map(|version| version.to_string())
-            .unwrap_or_default();
-        return Err(Failure::conflict(format!(
-            "`{}` is version {found}, not {}: nothing was changed",
-            now.path, asked.version_hash
-        ))
-        .with_step(format!(
-            "tl show {}   # look at what changed, then ask again with that version",
-            now.path
-        )));
+        return Ok(now);
     }
+    let found = now
+        .version_hash
+        .map(|version| version.to_string())
+        .unwrap_or_default();
+    Err(Failure::conflict(format!(
+        "`{}` is version {found}, not {known}: nothing was changed",
+        now.path
+    ))
+    .with_step(format!(
+        "tl show {}   # look at what changed, then ask again with that version",
+        now.path
+    )))
+}
+
+fn update_status(
+    ctx: &Context<'_>,
+    node: &[String],
+    now: &NodeView,
+    asked: Arguments,
+) -> Result<String, Failure> {
+    let version = shown_version(&asked.version_hash)?;
     let shown = Some(ExpectedVersions {
         version,
         parent: None,

@@ -47,7 +47,7 @@ pub(super) fn list_tools() -> Vec<Tool> {
         Hints::GOES_ON
             .define_tool(
                 "story_tick_submit",
-                "Use to answer story_tick_begin: the plan is checked, kept and run. A plan that cannot be run comes back with every reason; fix it and submit again.",
+                "Use to answer story_tick_begin: the plan is checked, kept and run. Queries alone come back with what they found, a plan that cannot be run with every reason; submit again.",
                 tick_submit::run,
             )
             .seed("tick_submit", SeedArguments::Same),
@@ -106,7 +106,8 @@ pub(super) fn list_tools() -> Vec<Tool> {
             "Use to read the drafts of a scene that was begun with `variants`, with what was found in each.",
             |ctx, SceneOnly { scene }| AnyObject::new(&show_variants(ctx, &node_words(&scene))?),
         ),
-        Hints::CHANGES.define_tool(
+        // With `discard` the other drafts are gone.
+        Hints::DESTROYS.define_tool(
             "story_scene_choose",
             "Use when the author has chosen one of the variants: returns the next step with it. The others are kept unless `discard`.",
             |ctx, Choice { scene, variant, discard }| {

@@ -1,7 +1,7 @@
 //! The tool `story_tick_submit`.
 
 use application::tick::run_tick::TickOutcome;
-use application::tick::submit_plan::{PlanAnswer, submit_plan};
+use application::tick::submit_plan::{PlanAnswer, submit_host_plan};
 use application::{Context, Failure};
 use domain::tick::TickStatus;
 use domain::tick::plan::TickPlan;
@@ -26,9 +26,9 @@ pub(super) fn run(
     ctx: &Context<'_>,
     Arguments { nonce, plan }: Arguments,
 ) -> Result<TickOutcome, Failure> {
-    let outcome = submit_plan(
+    let outcome = submit_host_plan(
         ctx,
-        &PlanAnswer {
+        PlanAnswer {
             nonce,
             plan,
             planner: signature(ctx),
