@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, reject_extra_words};
@@ -107,6 +108,7 @@ fn choose_tops<'t>(
         let Some(node) = tree.get(id).filter(is_ticket) else {
             return Err(Failure::invalid(format!("`{name}` is not a ticket")));
         };
+        refuse_duplicate(ctx, tx, node)?;
         if let Some(open) = find_open_below(tree, node) {
             let path = tree.alias_path(open);
             let what = match open.id == node.id {

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use domain::fact::Fact;
+use domain::front_matter::parse_front_matter;
 use domain::gates::{Event, FiredGate, UnprovedNode};
 use domain::ids::NodeId;
 use domain::needs::is_open;
@@ -26,7 +27,8 @@ use crate::evidence::judge_node;
 use crate::failure::Failure;
 use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{find_node, load_node, load_node_path};
-use crate::removed_scenarios::list_removed_scenarios;
+use crate::plan_documents::reconcile::list_unchanged_intents;
+use crate::removed_scenarios::{list_removed_scenarios, scenario_file};
 use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
 use crate::ticket_files::count_ticket_files;
@@ -114,6 +116,7 @@ fn find_all_gaps(
         proofs: &proofs,
         open_below: &open_below,
         removed_scenarios: &removed_scenarios,
+        scenario_file: scenario_file(ctx, node).as_deref(),
         open_needs: &list_open_needs(ctx, state, node)?,
         open_reviews: &list_open_reviews(state, &path)?,
         workflows: &workflows,
@@ -122,20 +125,99 @@ fn find_all_gaps(
             untested: tdd.untested.as_deref(),
             requires_test: ctx.policy.gates.test_first != GateMode::Off,
         }),
+        unchanged_intents: &list_unchanged_intents(ctx, state, node, &path)?,
         is_untouched: is_untouched(ctx, state, node)?,
+        asks_for_work: asks_for_work(ctx),
     }))
 }
 
-/// Whether a node is a ticket in a repository, without scenarios and children, for which no session
-/// changed a file.
+/// What is known of the nodes around a ticket that is not in the state yet.
+pub(crate) struct AddedBelow<'b> {
+    pub(crate) open: &'b [OpenNode],
+    pub(crate) has_children: bool,
+    pub(crate) open_needs: &'b [String],
+}
+
+/// Returns what is open about a ticket that is added as a finished one, and what the policy only asks
+/// for.
+pub(crate) fn judge_added_ticket(
+    ctx: &Context<'_>,
+    ticket: &Node,
+    below: &AddedBelow<'_>,
+) -> (Vec<CompletionGap>, Vec<CompletionGap>) {
+    let profile = ctx.find_profile(&ticket.profile);
+    let has_gate = profile.is_none_or(|profile| profile.has_gate("done"));
+    if ctx.policy.gates.done == GateMode::Off || !has_gate {
+        return (Vec::new(), Vec::new());
+    }
+    let level = find_level(ctx, ticket);
+    let gaps = find_completion_gaps(&CompletionInputs {
+        need: level.map_or(EvidenceNeed::Declared, |level| level.evidence),
+        open_below: below.open,
+        open_needs: below.open_needs,
+        is_untouched: asks_for_work(ctx)
+            && !below.has_children
+            && has_work_phases(ctx, ticket)
+            && crate::session_position::head_commit(ctx).is_some(),
+        asks_for_work: asks_for_work(ctx),
+        ..CompletionInputs::default()
+    });
+    let only_warns = ctx.policy.gates.done == GateMode::Warn;
+    let (advice, blocking) = gaps
+        .into_iter()
+        .partition(|gap| only_warns || is_advice(ctx, gap));
+    (blocking, advice)
+}
+
+/// Whether the policy asks for a sign that something was done.
+pub(crate) fn asks_for_work(ctx: &Context<'_>) -> bool {
+    ctx.policy.gates.test_first != GateMode::Off
+}
+
+/// Whether a node is a ticket in a repository for which no session changed a file, and which has no
+/// scenarios and children either: deleted and dropped ones are no work.
 fn is_untouched(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<bool, Failure> {
     // In this order: the policy and the level are in memory, the commit is a file, the rest are
     // queries.
-    Ok(ctx.policy.gates.test_first != GateMode::Off
+    let is_work = |child: &Node| child.content != Content::Missing && !child.is_dropped();
+    Ok(asks_for_work(ctx)
         && has_work_phases(ctx, node)
         && crate::session_position::head_commit(ctx).is_some()
-        && state.load_children(node.id)?.is_empty()
+        && !state.load_children(node.id)?.iter().any(is_work)
         && count_ticket_files(state, node.id)? == 0)
+}
+
+/// Returns the children without which a ticket is completed: those that are dropped, and open ones
+/// that its file names and that are not below it any more. Each with what became of it.
+fn list_left_out(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<String>, Failure> {
+    if !has_work_phases(ctx, node) {
+        return Ok(Vec::new());
+    }
+    let children = state.load_children(node.id)?;
+    let dropped = children.iter().filter(|child| child.is_dropped());
+    let mut left: Vec<String> = dropped
+        .map(|child| format!("`{}` (dropped)", child.alias))
+        .collect();
+    let text = match node.content.version_hash() {
+        Some(version) => state.load_text(version)?.unwrap_or_default(),
+        None => String::new(),
+    };
+    for name in parse_front_matter(&text).get_list("children") {
+        let is_below = |child: &&Node| child.alias == name && child.content != Content::Missing;
+        if children.iter().any(|child| is_below(&child)) {
+            continue;
+        }
+        let elsewhere = state.nodes_by_alias(&name)?;
+        let is_complete = |one: &Node| one.progress == Progress::Complete;
+        if !elsewhere.iter().any(is_complete) {
+            left.push(format!("`{name}` (not below it any more)"));
+        }
+    }
+    Ok(left)
 }
 
 /// Whether a gap is only reported: the policy asks for a failing test first, but does not insist.
@@ -143,7 +225,10 @@ fn is_advice(ctx: &Context<'_>, gap: &CompletionGap) -> bool {
     ctx.policy.gates.test_first == GateMode::Warn
         && matches!(
             gap,
-            CompletionGap::UntestedCommit { .. } | CompletionGap::NoCommit | CompletionGap::NoWork
+            CompletionGap::UntestedCommit { .. }
+                | CompletionGap::NoCommit
+                | CompletionGap::NoWork
+                | CompletionGap::VacuousProof { .. }
         )
 }
 
@@ -290,6 +375,13 @@ pub(crate) fn refuse_incomplete(
             node: node.alias.clone(),
             why: describe_gaps(&node.alias, &advice),
             is_complete: true,
+        });
+    }
+    let left = list_left_out(ctx, state, node)?;
+    if !left.is_empty() {
+        ctx.push_notice(Notice::LeftOut {
+            node: node.alias.clone(),
+            children: left,
         });
     }
     Ok(())

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::completion::{CompletionScope, find_gaps};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
-use crate::evidence_inputs::digest_inputs;
+use crate::evidence_inputs::{digest_inputs, find_unmatched_input};
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{observe_node, with_new_files, with_recorded_node_files};
@@ -278,6 +278,7 @@ fn run_proof(
             String::new(),
         ),
     };
+    let (passed, output) = refuse_unmatched_input(ctx, asks, passed, output);
     Ok(ProofRun {
         result: ProofResult {
             passed,
@@ -289,6 +290,23 @@ fn run_proof(
         },
         failed_test,
     })
+}
+
+/// Takes a pass back whose declared inputs match no file: it would hold whatever is changed.
+fn refuse_unmatched_input(
+    ctx: &Context<'_>,
+    asks: &ProofCheck,
+    passed: bool,
+    output: String,
+) -> (bool, String) {
+    // After the run, which may have made the file.
+    match find_unmatched_input(ctx, asks).filter(|_| passed) {
+        Some(input) => {
+            let note = format!("(no file matches the input `{input}`)");
+            (false, format!("{output}\n{note}").trim_start().to_owned())
+        }
+        None => (passed, output),
+    }
 }
 
 /// Maximum number of report files that are read.

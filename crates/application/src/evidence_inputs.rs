@@ -5,6 +5,8 @@
 //! tests), so that later milestones do not touch earlier proofs; a node that names no files depends on
 //! all files of the repository.
 
+use std::collections::BTreeMap;
+
 use domain::ids::Digest32;
 use domain::node::Node;
 use domain::plan_document::{MILESTONES_PROFILE, list_node_files};
@@ -30,14 +32,7 @@ pub(crate) fn digest_inputs(
                 false => inputs.clone(),
             };
             if inputs.is_empty() {
-                // Without git the files cannot be told from build products; the digest is constant,
-                // and a result stays valid until the proof runs again.
-                let files = ctx.git.list_file_contents()?.unwrap_or_default();
-                // Plans are left out: the phase of a ticket is written into its file.
-                let inputs = files
-                    .iter()
-                    .filter(|(path, _)| !is_exempt(ctx.profiles, path));
-                seen.extend(inputs.map(|(path, content)| format!("{path} {content}")));
+                seen = list_repository(ctx, &|path| Some(path.to_owned()))?;
             }
             for input in &inputs {
                 let (folder, pattern) = split_glob(input);
@@ -59,6 +54,69 @@ pub(crate) fn digest_inputs(
         }
     }
     Ok(Digest32::of_bytes(seen.join("\n").as_bytes()))
+}
+
+/// Returns the first declared input that matches no file: a result for it would never be stale.
+pub(crate) fn find_unmatched_input<'p>(
+    ctx: &Context<'_>,
+    asks: &'p ProofCheck,
+) -> Option<&'p String> {
+    let (ProofCheck::Command { inputs, .. } | ProofCheck::Test { inputs, .. }) = asks else {
+        return None;
+    };
+    inputs.iter().find(|input| {
+        let mut seen = Vec::new();
+        if !matches!(ctx.files.stat_file(input), FileStatResult::Present(_)) {
+            let (folder, pattern) = split_glob(input);
+            digest_folder(ctx, &folder, pattern.as_deref(), 0, &mut seen);
+            return seen.is_empty();
+        }
+        false
+    })
+}
+
+/// Whether a proof depends on all files of the repository.
+pub(crate) fn depends_on_repository(
+    state: &dyn Snapshot,
+    node: &Node,
+    asks: &ProofCheck,
+) -> Result<bool, Failure> {
+    Ok(match asks {
+        ProofCheck::Command { inputs, .. } | ProofCheck::Test { inputs, .. } => {
+            inputs.is_empty() && list_default_inputs(state, node)?.is_empty()
+        }
+        ProofCheck::File { .. } | ProofCheck::Review { .. } => false,
+    })
+}
+
+/// Returns the digest of all files of the repository, as [`digest_inputs`] does, by the paths that
+/// `target_of` gives them; it returns `None` for a file that is removed.
+pub(crate) fn digest_repository(
+    ctx: &Context<'_>,
+    target_of: &dyn Fn(&str) -> Option<String>,
+) -> Result<Digest32, Failure> {
+    let lines = list_repository(ctx, target_of)?;
+    Ok(Digest32::of_bytes(lines.join("\n").as_bytes()))
+}
+
+fn list_repository(
+    ctx: &Context<'_>,
+    target_of: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, Failure> {
+    // Without git the files cannot be told from build products; the digest is constant, and a result
+    // stays valid until the proof runs again.
+    let files = ctx.git.list_file_contents()?.unwrap_or_default();
+    // Plans are left out: the phase of a ticket is written into its file.
+    let inputs = files
+        .into_iter()
+        .filter(|(path, _)| !is_exempt(ctx.profiles, path));
+    let placed: BTreeMap<String, String> = inputs
+        .filter_map(|(path, content)| Some((target_of(&path)?, content)))
+        .collect();
+    let lines = placed.iter();
+    Ok(lines
+        .map(|(path, content)| format!("{path} {content}"))
+        .collect())
 }
 
 /// Returns the files that a node is about: those of a milestone and its intents. Empty where the node

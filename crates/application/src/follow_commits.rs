@@ -37,6 +37,7 @@ pub(crate) fn follow_commits(
         operation,
         note,
         changed,
+        empty_step,
     } = derived;
     if let Some(operation) = operation {
         tx.record_operation(operation)?;
@@ -44,10 +45,17 @@ pub(crate) fn follow_commits(
     if let Some(note) = note {
         note.save(ctx, tx, ticket.id)?;
     }
-    if changed.is_empty() {
-        return Ok(Vec::new());
+    let mut told = Vec::new();
+    // The note is saved, so this is said once for each commit.
+    if let Some(subject) = empty_step {
+        told.push(format!(
+            "Throughline: `{subject}` changes no file, so it is no step of a scenario."
+        ));
     }
-    describe_progress(ctx, &*tx, &changed)
+    if !changed.is_empty() {
+        told.extend(describe_progress(ctx, &*tx, &changed)?);
+    }
+    Ok(told)
 }
 
 /// What the history of HEAD changes in the records of a ticket.
@@ -58,6 +66,8 @@ pub(crate) struct CommitChanges {
     note: Option<CycleNote>,
     /// The scenarios about which there is news.
     changed: Vec<(Node, Tdd, Progress)>,
+    /// Subject of the newest commit, if it names a step and changes no file.
+    empty_step: Option<String>,
 }
 
 /// Derives what the history of HEAD changes in the records of a ticket; `None` if HEAD is where they
@@ -120,6 +130,7 @@ pub(crate) fn derive_commit_changes(
         operation,
         note: cycles.note.filter(|_| is_complete),
         changed,
+        empty_step: cycles.empty_step,
     }))
 }
 

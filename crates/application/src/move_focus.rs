@@ -20,6 +20,7 @@ use domain::work::work_level::Assessment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::absent_nodes::find_gone_item;
 use crate::claim_node;
 use crate::completion::{CompletionScope, find_blocking_gaps, follow_progress};
 use crate::context::Context;
@@ -198,11 +199,16 @@ fn load_named_node(
 
 /// Returns the tree of a node's ancestors and their children: what leaving the node depends on.
 fn load_path_with_siblings(state: &dyn Snapshot, cursor: Option<NodeId>) -> Result<Tree, Failure> {
-    let Some(node) = cursor.map(|id| state.load_node(id)).transpose()?.flatten() else {
+    let Some(cursor) = cursor else {
+        return Ok(Tree::default());
+    };
+    let gone = find_gone_item(state, cursor)?;
+    let Some(node) = state.load_node(cursor)?.or_else(|| gone.clone()) else {
         return Ok(Tree::default());
     };
     let ancestors = load_ancestors(state, &node)?;
-    let mut nodes = Vec::new();
+    // Left like any other node.
+    let mut nodes: Vec<Node> = gone.into_iter().collect();
     for ancestor in &ancestors {
         nodes.append(&mut state.load_children(ancestor.id)?);
     }

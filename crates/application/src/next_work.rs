@@ -4,10 +4,13 @@
 //! Nodes claimed by other sessions are left out. Readiness is a rule of `domain::needs`, the rank one
 //! of `domain::next_work`.
 
+use std::collections::BTreeSet;
+
 use domain::ids::NodeId;
 use domain::needs::is_open;
 use domain::next_work::{Holding, NextKind, describe_ready_reason, rank_of_item};
 use domain::node::{Node, Progress, Status};
+use domain::plan_document::MILESTONES_PROFILE;
 use domain::ports::{HeldClaim, NodeKey, Snapshot};
 use domain::profile::Profile;
 use domain::record;
@@ -65,7 +68,7 @@ pub struct NextItem {
     #[serde(skip)]
     rank: u8,
     #[serde(skip)]
-    node: Option<NodeId>,
+    pub(crate) node: Option<NodeId>,
 }
 
 /// An item that a session took.
@@ -134,6 +137,8 @@ pub fn take_next_work(ctx: &Context<'_>) -> Result<TakenWork, Failure> {
     )
 }
 
+/// Maximum number of steps in a briefing.
+const MAX_BRIEFING_STEPS: usize = 2;
 /// Number of items among which a session takes one.
 const MAX_TAKEN_CANDIDATES: usize = 64;
 
@@ -158,9 +163,80 @@ pub(crate) fn list_first_ready(
 ) -> Result<Vec<NextItem>, Failure> {
     // Asks for one: the listed nodes are enough, and the whole tree is loaded only if others hold
     // all of them.
-    let mut items = list_ready_nodes(ctx, state, summary, 1)?;
+    let (mut items, _) = list_ready_nodes(ctx, state, summary, 1)?;
     items.sort_by_key(|item| item.rank);
     Ok(items)
+}
+
+/// Returns the first steps of what has no ticket: workflows under way, ready nodes, and how the work of
+/// an empty profile begins. Each is what it is about, and the command.
+pub(crate) fn list_briefing_steps(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    summary: &PlanSummary,
+) -> Result<Vec<(String, String)>, Failure> {
+    let has_steps = |profile: &Profile| {
+        profile.work_phases.is_empty() && profile.name != domain::trail::PROFILE
+    };
+    let profiles: Vec<&Profile> = ctx.profiles.iter().filter(|one| has_steps(one)).collect();
+    if profiles.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut items = list_flow_steps(ctx, state)?;
+    if items.is_empty() {
+        let held = HeldNodes::load(ctx, state)?;
+        // Only the first: this is read at every start of a session.
+        let first = summary.ready.listed_nodes().take(MAX_BRIEFING_STEPS);
+        let ids: Vec<NodeId> = first.collect();
+        let tree = load_with_children(state, ids.clone())?;
+        let is_meant = |item: &NextItem| {
+            let node = item.node.and_then(|id| tree.get(id));
+            node.is_some_and(|node| profiles.iter().any(|one| one.name == node.profile))
+        };
+        let ready = describe_nodes(ctx, &tree, ids, &held);
+        items.extend(ready.into_iter().filter(is_meant));
+        items.sort_by_key(|item| item.rank);
+    }
+    let steps = items.into_iter().take(MAX_BRIEFING_STEPS).map(|item| {
+        let title = item.title.map(|title| format!(" “{title}”"));
+        let what = format!(
+            "{}{}: {}",
+            item.path,
+            title.unwrap_or_default(),
+            item.reason
+        );
+        (what, item.action)
+    });
+    let is_empty = |profile: &&&Profile| {
+        let mut levels = profile.levels.iter();
+        levels.all(|level| summary.count_of_level(&level.name).is_none())
+    };
+    let first = profiles.iter().filter(is_empty).filter_map(|profile| {
+        let (level, command) = first_command(profile)?;
+        Some((format!("there is no {level} yet"), command))
+    });
+    Ok(steps.chain(first).collect())
+}
+
+/// Returns the command that begins the work of a profile without plans, and the level it begins with.
+fn first_command(profile: &Profile) -> Option<(&str, String)> {
+    if profile.name == domain::plan_document::MILESTONES_PROFILE {
+        return Some(("plan", "tl flow start planner --new \"TITLE\"".to_owned()));
+    }
+    // An optional level is left out: a book without parts begins with its chapters.
+    let mut levels = profile.levels.iter();
+    let top = levels.find(|level| level.root && !level.optional && level.file.is_some())?;
+    let first = top.alias.format_alias(1, None);
+    let id = first.unwrap_or_else(|| "NAME".to_owned());
+    Some((&top.name, format!("tl plan {} {id}", top.name)))
+}
+
+/// Loads nodes with their ancestors and children: the next command depends on whether a node has any.
+fn load_with_children(state: &dyn Snapshot, mut nodes: Vec<NodeId>) -> Result<Tree, Failure> {
+    for id in nodes.clone() {
+        nodes.extend(state.child_names(id)?.iter().map(|child| child.id));
+    }
+    Ok(load_with_ancestors(state, nodes)?)
 }
 
 /// Ranks everything that can be done.
@@ -170,8 +246,7 @@ fn rank_next_work(
     summary: &PlanSummary,
     limit: usize,
 ) -> Result<NextWork, Failure> {
-    let mut items = list_ready_nodes(ctx, state, summary, limit)?;
-    let mut hidden = summary.ready.total.saturating_sub(items.len());
+    let (mut items, mut hidden) = list_ready_nodes(ctx, state, summary, limit)?;
     for waiting in [&summary.urgent, &summary.drafts] {
         let described = PlanSummary::describe_waiting(ctx, state, waiting, limit)?;
         hidden += waiting.total.saturating_sub(described.len());
@@ -200,29 +275,25 @@ fn rank_next_work(
     })
 }
 
-/// Returns the first ready nodes that no other session holds.
+/// Returns the first ready nodes that no other session holds, and the number of those beyond.
 fn list_ready_nodes(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     summary: &PlanSummary,
     limit: usize,
-) -> Result<Vec<NextItem>, Failure> {
+) -> Result<(Vec<NextItem>, usize), Failure> {
     let held = HeldNodes::load(ctx, state)?;
     let listed: Vec<NodeId> = summary.ready.listed_nodes().collect();
-    let mut loaded = listed.clone();
-    // The children too: the next command depends on whether a node has any.
-    for id in &listed {
-        loaded.extend(state.child_names(*id)?.iter().map(|child| child.id));
-    }
-    let tree = load_with_ancestors(state, loaded)?;
+    let tree = load_with_children(state, listed.clone())?;
+    let hidden = summary.ready.total.saturating_sub(listed.len());
     let items = describe_nodes(ctx, &tree, listed, &held);
     if items.len() >= limit || summary.ready.is_complete() {
-        return Ok(items);
+        return Ok((items, hidden));
     }
     // Rare: more are wanted than are listed, or others hold most of them.
     let tree = load_plan_tree(state)?;
     let ids = ReadyNodes::list_all(ctx, &tree);
-    Ok(describe_nodes(ctx, &tree, ids, &held))
+    Ok((describe_nodes(ctx, &tree, ids, &held), 0))
 }
 
 /// What this session and others are at.
@@ -231,6 +302,38 @@ struct HeldNodes {
     others: Vec<NodeKey>,
     /// The node this session is at.
     focus: Option<NodeKey>,
+    runs: ActiveRuns,
+}
+
+/// The workflows under way.
+struct ActiveRuns(Vec<FlowRun>);
+
+impl ActiveRuns {
+    fn load(state: &dyn Snapshot) -> Result<Self, Failure> {
+        let runs = record::read_records::<FlowRun>(state, "")?.into_iter();
+        let active = runs.map(|(_, run)| run);
+        Ok(Self(
+            active
+                .filter(|run| run.state == FlowState::Active)
+                .collect(),
+        ))
+    }
+
+    /// Returns the options that select a run; one run needs none.
+    fn selector(&self, run: &FlowRun) -> String {
+        match self.0.len() {
+            1 => String::new(),
+            _ => format!(" --for {} --flow {}", run.subject, run.workflow),
+        }
+    }
+}
+
+/// Returns the milestone of a node of a plan document: itself, or the one above.
+fn find_milestone<'t>(tree: &'t Tree, node: &'t Node) -> &'t Node {
+    let mut path = tree.ancestors(node);
+    path.reverse();
+    // From the document down: the milestone is the second.
+    path.get(1).copied().unwrap_or(node)
 }
 
 impl HeldNodes {
@@ -249,7 +352,18 @@ impl HeldNodes {
             own: to_keys(own),
             others: to_keys(others),
             focus: node.map(|node| load_node_key(state, &node)).transpose()?,
+            runs: ActiveRuns::load(state)?,
         })
+    }
+
+    /// Returns the workflow under way on the plan document that a node belongs to.
+    fn find_run(&self, tree: &Tree, node: &Node) -> Option<&FlowRun> {
+        if node.profile != MILESTONES_PROFILE {
+            return None;
+        }
+        let document = tree.ancestors(node).last().map_or(node, |root| *root);
+        let mut runs = self.runs.0.iter();
+        runs.find(|run| run.subject == document.alias)
     }
 
     /// Returns who holds a node; `None` if another session does. A claim covers the nodes below it.
@@ -276,8 +390,20 @@ fn describe_nodes(
 ) -> Vec<NextItem> {
     let now = ctx.clock.now();
     let is_person = ctx.actor.is_human();
+    let mut seen: BTreeSet<NodeId> = BTreeSet::new();
     let describe = |id: NodeId| {
         let node = tree.get(id)?;
+        let run = held.find_run(tree, node);
+        let node = match run {
+            // The current step of the run is an item of its own.
+            Some(_) if node.parent.is_none() => return None,
+            // A workflow hands out milestones; their intents are carried out with them.
+            Some(_) => find_milestone(tree, node),
+            None => node,
+        };
+        if !seen.insert(node.id) {
+            return None;
+        }
         let path = tree.alias_path(node);
         let key = NodeKey {
             profile: node.profile.clone(),
@@ -293,8 +419,11 @@ fn describe_nodes(
             progress: node.progress,
             priority: (priority != Priority::Normal).then_some(priority),
             due: node.due_day().map(str::to_owned),
-            reason: describe_ready_reason(node, holding, now),
-            action: next_action(ctx.find_profile(&node.profile), tree, node),
+            reason: describe_ready_reason(tree, node, holding, now),
+            action: match run {
+                Some(run) => format!("tl flow take{}", held.runs.selector(run)),
+                None => next_action(ctx.find_profile(&node.profile), tree, node),
+            },
             rank: rank_of_item(NextKind::Node, holding, priority, is_person),
             node: Some(node.id),
             path,
@@ -385,13 +514,9 @@ fn list_open_reviews(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<Next
 
 /// Returns the current steps of workflows that are under way.
 fn list_flow_steps(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<NextItem>, Failure> {
-    let runs = record::read_records::<FlowRun>(state, "")?.into_iter();
-    let active: Vec<FlowRun> = runs
-        .map(|(_, run)| run)
-        .filter(|run| run.state == FlowState::Active)
-        .collect();
+    let active = ActiveRuns::load(state)?;
     let mut items = Vec::new();
-    for run in &active {
+    for run in &active.0 {
         let (title, reason) = match find_workflow(ctx, &run.workflow) {
             Ok(workflow) => {
                 let view = FlowView::from_run(&workflow, run);
@@ -405,11 +530,7 @@ fn list_flow_steps(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<NextIt
             // could be neither continued nor aborted.
             Err(failure) => (run.step.clone(), failure.message),
         };
-        // One run needs no options.
-        let which = match active.len() {
-            1 => String::new(),
-            _ => format!(" --for {} --flow {}", run.subject, run.workflow),
-        };
+        let which = active.selector(run);
         items.push(NextItem {
             title: Some(title),
             reason,

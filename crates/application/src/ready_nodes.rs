@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use domain::ids::NodeId;
 use domain::needs::{Needs, Readiness};
 use domain::next_work::ReadyOrder;
-use domain::node::Node;
+use domain::node::{Node, Progress};
 use domain::profile::ApprovalNeed;
 use domain::tree::Tree;
 use serde::{Deserialize, Serialize};
@@ -98,6 +98,7 @@ impl ReadyNodes {
         judged: &BTreeSet<NodeId>,
     ) -> bool {
         let trees = [before, after];
+        let judged = &with_begun_parts(before, after, judged);
         for id in judged {
             let states = trees.map(|tree| tree.get(*id));
             let names_others = states
@@ -167,6 +168,20 @@ impl ReadyNodes {
         }
         self.total += 1;
     }
+}
+
+/// Adds the parts of nodes that were begun or left: their places follow from it.
+fn with_begun_parts(before: &Tree, after: &Tree, judged: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
+    let is_active = |tree: &Tree, id: NodeId| {
+        let node = tree.get(id);
+        node.is_some_and(|node| node.progress == Progress::Active)
+    };
+    let turned = judged
+        .iter()
+        .filter(|id| is_active(before, **id) != is_active(after, **id));
+    let parts = turned.flat_map(|id| after.children(*id));
+    let parts = parts.filter(|part| part.path.is_none()).map(|part| part.id);
+    judged.iter().copied().chain(parts).collect()
 }
 
 fn waits_for_approval(ctx: &Context<'_>, node: &Node) -> bool {

@@ -4,14 +4,16 @@
 use domain::fact::Fact;
 use domain::ids::NodeId;
 use domain::node::{Content, Node, Progress};
-use domain::ports::{Snapshot, TrackedState};
+use domain::ports::Snapshot;
+use domain::presence::AbsentNode;
 use domain::profile::parent_folder;
-use domain::record::{read_record, record_changed_fact};
+use domain::record::{read_record, read_records, record_changed_fact};
 use domain::work::removed_scenario::{RemovedScenario, are_scenarios_settled};
 
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::locate::load_node;
+use crate::scan::was_checked_out;
 use crate::session_position::has_work_phases;
 
 /// Adds the marks of scenarios that these observed facts delete or bring back.
@@ -22,20 +24,27 @@ pub(crate) fn follow_removed_scenarios(
 ) -> Result<(), Failure> {
     let mut marks = Vec::new();
     for fact in facts.iter() {
-        let Fact::ContentChanged {
-            node,
-            before,
-            after,
-        } = fact
-        else {
-            continue;
+        let (node, is_gone) = match fact {
+            // Nearly every change is of a text that was there and is there.
+            Fact::ContentChanged {
+                node,
+                before,
+                after,
+            } if (*before == Content::Missing) != (*after == Content::Missing) => {
+                (*node, *after == Content::Missing)
+            }
+            Fact::NodeAdded { node } if node.path.is_none() => (node.id, false),
+            // What a checkout takes out of the tree is on another branch.
+            Fact::NodeRemoved { node } if node.path.is_none() && !was_checked_out(ctx, state)? => {
+                (node.id, true)
+            }
+            _ => continue,
         };
-        let is_gone = *after == Content::Missing;
-        // Nearly every change is of a text that was there and is there.
-        if is_gone == (*before == Content::Missing) {
-            continue;
-        }
-        let Some(scenario) = state.load_node(*node)?.filter(|node| is_item(ctx, node)) else {
+        let recorded = match fact {
+            Fact::NodeAdded { node } => Some((**node).clone()),
+            _ => state.load_node(node)?,
+        };
+        let Some(scenario) = recorded.filter(|node| is_item(ctx, node)) else {
             continue;
         };
         let key = record_key(scenario.id);
@@ -80,30 +89,20 @@ fn judge_removal(
     {
         return Ok(None);
     }
-    if is_edited_here(ctx, scenario, &ticket) {
-        ctx.push_notice(Notice::ScenarioRemoved {
-            ticket: ticket.alias.clone(),
-            scenario: scenario.alias.clone(),
-        });
-    }
+    ctx.push_notice(Notice::ScenarioRemoved {
+        ticket: ticket.alias.clone(),
+        scenario: scenario.alias.clone(),
+    });
     Ok(Some(RemovedScenario { phase }))
 }
 
-/// Whether the file of a scenario differs from the commit: a checkout deletes scenarios as well, which
-/// nobody has to be told.
-fn is_edited_here(ctx: &Context<'_>, scenario: &Node, ticket: &Node) -> bool {
-    let level = ctx
-        .find_profile(&scenario.profile)
-        .and_then(|profile| profile.find_level(&scenario.level));
-    let (Some(name), Some(path)) = (level.and_then(|level| level.items.as_ref()), &ticket.path)
-    else {
-        return true;
-    };
-    let file = format!("{}/{name}", parent_folder(path));
-    // When git cannot say, the deletion is reported: a needless notice is better than a scenario
-    // that disappears silently.
-    let states = ctx.git.tracked_states(&[file]).ok().flatten();
-    states.is_none_or(|states| states.first() != Some(&TrackedState::Unchanged))
+/// Returns the file that the scenarios of a ticket are in.
+pub(crate) fn scenario_file(ctx: &Context<'_>, ticket: &Node) -> Option<String> {
+    let profile = ctx.find_profile(&ticket.profile)?;
+    let name = profile
+        .levels_under(&ticket.level)
+        .find_map(|level| level.items.as_ref())?;
+    Some(format!("{}/{name}", parent_folder(ticket.path.as_ref()?)))
 }
 
 /// Returns the aliases of the scenarios of a ticket that were deleted before they were done.
@@ -116,19 +115,24 @@ pub(crate) fn list_removed_scenarios(
     if !has_work_phases(ctx, ticket) {
         return Ok(removed);
     }
-    for child in state.load_children(ticket.id)? {
-        if child.content == Content::Missing
-            && child.progress != Progress::Complete
+    // In the tree, of a state that was recorded before deleted scenarios left it, or absent.
+    let absent = read_records::<AbsentNode>(state, "")?;
+    let absent = absent.into_iter().map(|(_, absent)| absent.node);
+    let missing = state.load_children(ticket.id)?.into_iter();
+    let missing = missing.filter(|child| child.content == Content::Missing);
+    for child in missing.chain(absent.filter(|node| node.parent == Some(ticket.id))) {
+        if child.progress != Progress::Complete
             && is_item(ctx, &child)
             && read_record::<RemovedScenario>(state, &record_key(child.id))?.is_some()
         {
             removed.push(child.alias);
         }
     }
+    removed.sort();
     Ok(removed)
 }
 
-fn is_item(ctx: &Context<'_>, node: &Node) -> bool {
+pub(crate) fn is_item(ctx: &Context<'_>, node: &Node) -> bool {
     let profile = ctx.find_profile(&node.profile);
     let level = profile.and_then(|profile| profile.find_level(&node.level));
     level.is_some_and(|level| level.items.is_some())

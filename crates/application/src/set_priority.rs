@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::locate::{load_node, reject_extra_words};
 use crate::observe::{record_named_plans, with_observed_node_files};
 use crate::scan::NamedPlans;
-use crate::tickets::{TicketView, load_ticket_view, read_ticket_file, require_ticket};
+use crate::tickets::{TicketView, load_ticket_view, read_ticket_file, require_single_ticket};
 
 /// Sets the priority of a ticket.
 ///
@@ -24,7 +24,7 @@ pub fn set_priority(ctx: &Context<'_>, node: &[String], word: &str) -> Result<Ti
     })?;
     with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
-        let node = require_ticket(ctx, load_node(&*tx, id)?)?;
+        let node = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
         let file = node.path.clone().unwrap_or_default();
         let text = read_ticket_file(ctx, &file)?;
         let changed = front_matter::set_key(&text, "priority", priority.as_str());

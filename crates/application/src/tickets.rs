@@ -22,6 +22,7 @@ use crate::completion::{completion_scopes, consume_override, follow_progress, re
 use crate::context::Context;
 use crate::coordination::reserve_id;
 use crate::decisions::record_with_decisions;
+use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
@@ -302,7 +303,7 @@ pub fn split_ticket(
     let asked = file_writes::hash_request(&("ticket split", node, titles));
     with_recorded_node_files(ctx, node, Some(asked), |planned, tx, id, rest| {
         reject_extra_words(rest)?;
-        let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
+        let parent = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
         let parent_id = id_of_alias(&parent.alias);
         let mut taken = list_folder_ids(ctx, level, WantedIds::Below(parent_id));
         let mut named = NamedPlans {
@@ -403,7 +404,7 @@ pub fn set_phase(
     let is_last = names.last() == Some(&phase);
     let set = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, id, rest: &[String]| {
         reject_extra_words(rest)?;
-        let node = require_ticket(ctx, load_node(&*tx, id)?)?;
+        let node = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
         // Before the rule for done: a skipped phase is the reason that has to be settled first.
         refuse_skipped_phase(ctx, tx, &node, phase, reason)?;
         if is_last {
@@ -450,7 +451,8 @@ pub fn set_work_level(
 ) -> Result<TicketView, Failure> {
     with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
-        let found = load_ticket(ctx, &*tx, require_ticket(ctx, load_node(&*tx, id)?)?, None)?;
+        let ticket = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
+        let found = load_ticket(ctx, &*tx, ticket, None)?;
         let key = found.node.id.0.to_string();
         let before = record::read_record::<Assessment>(&*tx, &key)?;
         let after = match level {
@@ -679,6 +681,17 @@ pub(crate) fn require_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Fail
         "`{}` is not a ticket but a {}",
         node.alias, node.level
     )))
+}
+
+/// Returns the node if it is a ticket and the only one with its id: a change names it by that.
+pub(crate) fn require_single_ticket(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: Node,
+) -> Result<Node, Failure> {
+    let node = require_ticket(ctx, node)?;
+    refuse_duplicate(ctx, state, &node)?;
+    Ok(node)
 }
 
 /// Collapses whitespace.

@@ -40,7 +40,7 @@ pub(crate) fn count_uncommitted(
 }
 
 /// Returns every uncommitted file, or why they cannot be listed.
-fn list_changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
+pub(crate) fn list_changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
     match ctx.git.read_head() {
         Ok(GitHead::NoRepository) => {
             return Err("there is no git repository: lines and commits are not counted".to_owned());

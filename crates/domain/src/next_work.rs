@@ -90,7 +90,7 @@ impl ReadyOrder {
         Self {
             priority: node.priority(),
             // `false` sorts first: begun work comes before new work.
-            is_untouched: node.progress != Progress::Active,
+            is_untouched: !is_begun(tree, node),
             has_no_date: due.is_empty(),
             due: due.to_owned(),
             top: (path[0].profile.clone(), path[0].level.clone()),
@@ -102,9 +102,17 @@ impl ReadyOrder {
     }
 }
 
+/// Whether work on a node has begun: on itself or, for a part of another node's file, on that node.
+#[must_use]
+pub fn is_begun(tree: &Tree, node: &Node) -> bool {
+    let is_active = |node: &Node| node.progress == Progress::Active;
+    let above = node.parent.and_then(|parent| tree.get(parent));
+    is_active(node) || node.path.is_none() && above.is_some_and(is_active)
+}
+
 /// Describes why a ready node is where it is in the list.
 #[must_use]
-pub fn describe_ready_reason(node: &Node, holding: Holding, now: Timestamp) -> String {
+pub fn describe_ready_reason(tree: &Tree, node: &Node, holding: Holding, now: Timestamp) -> String {
     let mut reasons: Vec<String> = Vec::new();
     match holding {
         Holding::Focus => reasons.push("this session is at it".to_owned()),
@@ -120,7 +128,7 @@ pub fn describe_ready_reason(node: &Node, holding: Holding, now: Timestamp) -> S
             false => format!("due {day}"),
         });
     }
-    if node.progress == Progress::Active && holding == Holding::Nobody {
+    if is_begun(tree, node) && holding == Holding::Nobody {
         reasons.push("begun, and nobody is at it".to_owned());
     }
     match reasons.is_empty() {

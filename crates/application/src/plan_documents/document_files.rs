@@ -343,6 +343,40 @@ pub(crate) fn refuse_frozen(id: &str, record: &DocumentRecord) -> Result<(), Fai
     }
 }
 
+/// Returns the command that restores a frozen plan document whose file was changed; `None` for any other
+/// node.
+pub(crate) fn find_frozen_edit(
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<String>, StoreFault> {
+    if node.profile != MILESTONES_PROFILE || node.parent.is_some() {
+        return Ok(None);
+    }
+    let record = record::read_record::<DocumentRecord>(state, &node.alias)?;
+    let frozen = record.and_then(|record| record.frozen);
+    let now = node.content.version_hash();
+    Ok(frozen
+        .filter(|frozen| now.is_some_and(|now| now != frozen.version))
+        .map(|_| restore_step(&node.alias)))
+}
+
+/// Refuses to decide about a frozen plan document whose file was changed: what was decided is the frozen
+/// text.
+pub(crate) fn refuse_frozen_edit(state: &dyn Snapshot, node: &Node) -> Result<(), Failure> {
+    let Some(restore) = find_frozen_edit(state, node)? else {
+        return Ok(());
+    };
+    let id = &node.alias;
+    let path = document_file_path(id, "plan.json");
+    Err(
+        Failure::refused(format!("{path} was changed after it was frozen"))
+            .with_step(restore)
+            .with_step(format!(
+                "tl doc revise --doc {id}   # then, to change it, a new revision"
+            )),
+    )
+}
+
 /// Refuses to restore another text than the frozen one into a frozen document's file.
 pub(crate) fn refuse_frozen_restore(
     state: &dyn Snapshot,

@@ -18,8 +18,8 @@ pub mod validate;
 pub mod write_context;
 
 pub(crate) use document_files::{
-    OpenedDocument, StagedDocument, check_allowed, check_plan_diffs, load_document, open_document,
-    read_document_file, read_project_file, refuse_changed_context, refuse_frozen_restore,
-    resolve_document, run_with_files,
+    OpenedDocument, StagedDocument, check_allowed, check_plan_diffs, find_frozen_edit,
+    load_document, open_document, read_document_file, read_project_file, refuse_changed_context,
+    refuse_frozen_edit, refuse_frozen_restore, resolve_document, run_with_files,
 };
 pub(crate) use freeze_staging::stage_freeze;

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use domain::node::Node;
 use domain::plan_document::{
-    FreezeRecord, Reconciliation, RepositoryState, compare_with_repository as compared,
+    DocumentRecord, FreezeRecord, MILESTONES_PROFILE, Reconciliation, RepositoryState,
+    UnchangedIntent, compare_with_repository as compared,
 };
 use domain::ports::{RepositoryChanges, Snapshot};
+use domain::record::read_record;
 use domain::work::evidence::ProofStatus;
 use domain::work::uncommitted::{is_excluded, is_exempt};
 use serde::Serialize;
 
-use super::document_files::{OpenedDocument, find_and_open};
+use super::document_files::{OpenedDocument, find_and_open, open_document};
 use crate::context::Context;
 use crate::evidence::judge_node;
 use crate::failure::Failure;
@@ -74,25 +77,9 @@ pub(crate) fn compare_opened(
     since: Option<&str>,
     repository: &dyn RepositoryChanges,
 ) -> Result<(String, Reconciliation), Failure> {
-    let unavailable = |why: String| {
-        Failure::unavailable(format!("the repository cannot be compared: {why}"))
-            .with_step("git status")
-            .with_step("tl doc reconcile --since COMMIT")
-    };
-    let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
-        Some(commit) => commit,
-        // No HEAD was recorded at the freeze: no repository, or no commit yet.
-        None => repository.commit_before(frozen.at).map_err(unavailable)?,
-    };
-    let changed: BTreeSet<String> = repository
-        .changed_files_since(&since)
-        .map_err(unavailable)?;
-    let is_part = |path: &String| {
-        !is_exempt(ctx.profiles, path) && !is_excluded(path, &ctx.policy.gates.loc_exclude)
-    };
+    let (since, changed) = list_changed_files(ctx, frozen, since, repository)?;
     let mut reality = RepositoryState {
-        // Plans and generated files follow from something else.
-        changed: changed.into_iter().filter(is_part).collect(),
+        changed,
         ..RepositoryState::default()
     };
     for milestone in &opened.plan.milestones {
@@ -113,4 +100,70 @@ pub(crate) fn compare_opened(
             .insert(milestone.id.clone(), if holds { proofs.len() } else { 0 });
     }
     Ok((since, compared(&opened.plan, &reality)))
+}
+
+/// Returns the commit to compare with, and the files of the project that changed since.
+fn list_changed_files(
+    ctx: &Context<'_>,
+    frozen: &FreezeRecord,
+    since: Option<&str>,
+    repository: &dyn RepositoryChanges,
+) -> Result<(String, BTreeSet<String>), Failure> {
+    let unavailable = |why: String| {
+        Failure::unavailable(format!("the repository cannot be compared: {why}"))
+            .with_step("git status")
+            .with_step("tl doc reconcile --since COMMIT")
+    };
+    let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
+        Some(commit) => commit,
+        // No HEAD was recorded at the freeze: no repository, or no commit yet.
+        None => repository.commit_before(frozen.at).map_err(unavailable)?,
+    };
+    let changed: BTreeSet<String> = repository
+        .changed_files_since(&since)
+        .map_err(unavailable)?;
+    let is_part = |path: &String| {
+        !is_exempt(ctx.profiles, path) && !is_excluded(path, &ctx.policy.gates.loc_exclude)
+    };
+    // Plans and generated files follow from something else.
+    Ok((since, changed.into_iter().filter(is_part).collect()))
+}
+
+/// Returns the intents of a milestone, or the intent itself, whose file is as it was at the freeze.
+/// Empty for other nodes, without a repository, and where it cannot be compared.
+pub(crate) fn list_unchanged_intents(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    path: &str,
+) -> Result<Vec<UnchangedIntent>, Failure> {
+    let document = path.split('/').next().unwrap_or_default();
+    if node.profile != MILESTONES_PROFILE || document == path {
+        return Ok(Vec::new());
+    }
+    let (Some(repository), Some(record)) = (
+        ctx.git.repository_changes(),
+        read_record::<DocumentRecord>(state, document)?,
+    ) else {
+        return Ok(Vec::new());
+    };
+    // A freeze without its commit came with a clone: its time alone does not say what the files were.
+    let Some(frozen) = record.frozen.clone().filter(|it| it.commit.is_some()) else {
+        return Ok(Vec::new());
+    };
+    // A plan that was changed outside, or a commit that is gone, is reported by every command about
+    // the document; here there is nothing to compare with.
+    let (Ok(opened), Ok((_, changed))) = (
+        open_document(ctx, state, document.to_owned(), record),
+        list_changed_files(ctx, &frozen, None, repository),
+    ) else {
+        return Ok(Vec::new());
+    };
+    let reality = RepositoryState {
+        changed,
+        ..RepositoryState::default()
+    };
+    let mut unchanged = compared(&opened.plan, &reality).intents_without_changes;
+    unchanged.retain(|one| one.milestone == node.alias || one.intent == node.alias);
+    Ok(unchanged)
 }

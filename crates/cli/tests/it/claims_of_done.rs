@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
-use testkit::{Output, Project};
+use testkit::{Output, Project, Session};
 
 use crate::doc::planned_search;
 use crate::mcp::{Client, ERAS};
-use crate::tickets;
+use crate::reconcile::committed;
+use crate::{as_session, newest_operation, run_with, tickets};
 
 /// One way to claim that a node is done.
 struct Way {
@@ -197,7 +198,7 @@ const WAYS: &[Way] = &[
             run(project, &["status"])
         },
         node: "099",
-        expected: "`099` is not done: `one` is open",
+        expected: "`099` is not done: scenario `099/one` is open",
     },
     Way {
         name: "evidence that never ran",
@@ -442,11 +443,235 @@ const WAYS: &[Way] = &[
         node: "add-search",
         expected: "CC-002: not a unified diff",
     },
+    Way {
+        name: "commits that change no file",
+        project: tickets,
+        claim: |project| {
+            let session = at_scenario(project);
+            let mut told = String::new();
+            for step in ["test", "feat", "refactor"] {
+                let command = format!("git commit -q --allow-empty -m '{step}: loc tracking'");
+                told += &session.shell(&command).context().unwrap_or_default();
+            }
+            told
+        },
+        node: SCENARIO,
+        expected: "`feat: loc tracking` changes no file, so it is no step",
+    },
+    Way {
+        name: "a ticket whose children are dropped",
+        project: tickets,
+        claim: |project| {
+            drop_child(project, "tickets/017a-loc/ticket.md");
+            drop_child(project, "tickets/017b-phases/ticket.md");
+            run(project, &["progress", "017", "complete"])
+        },
+        node: NOT_HIDDEN,
+        expected: "`017` is not done: it has no scenario and no evidence",
+    },
+    Way {
+        name: "a ticket without a child that is dropped",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["progress", "017b", "complete"]);
+            drop_child(project, "tickets/017a-loc/ticket.md");
+            run(project, &["progress", "017", "complete"])
+        },
+        node: NOT_HIDDEN,
+        expected: "`017` is complete without `017a` (dropped)",
+    },
+    Way {
+        name: "a ticket whose child is part of another",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["progress", "017b", "complete"]);
+            edit(project, TICKET, "parent: '017'", "parent: '045'");
+            run(project, &["progress", "017", "complete"])
+        },
+        node: NOT_HIDDEN,
+        expected: "`017` is complete without `017a` (not below it any more)",
+    },
+    Way {
+        name: "scenarios deleted in an earlier phase",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["ticket", "phase", "017a", "define-behavior"]);
+            std::fs::remove_file(project.root().join("tickets/017a-loc/test-definitions.md"))
+                .expect("there are scenarios");
+            for phase in ["scenario-gate", "decomposition", "implement"] {
+                project.ok(&["ticket", "phase", "017a", phase]);
+            }
+            run(project, &["ticket", "phase", "017a", "done"])
+        },
+        node: NOT_HIDDEN,
+        expected: "`017a` is not done: it has no scenario and no evidence",
+    },
+    Way {
+        name: "scenarios deleted with a commit",
+        project: tickets,
+        claim: |project| {
+            let session = project.session("s");
+            let _ = session.start("startup");
+            let _ = session.shell(
+                "git rm -q tickets/017a-loc/test-definitions.md && git commit -q -m 'docs: tidy'",
+            );
+            run(project, &["ticket", "phase", "017a", "done"])
+        },
+        node: "017a",
+        expected: "scenario `017/017a/loc-tracking` was deleted before it was done",
+    },
+    Way {
+        name: "a new ticket without scenarios that says it is done",
+        project: tickets,
+        claim: |project| {
+            let head = "---\nid: '099'\nstatus: done\n---\n\n# Ready made\n";
+            project.write("tickets/099-made/ticket.md", head);
+            run(project, &["status"])
+        },
+        node: NOT_HIDDEN,
+        expected: "`099` is not done: it has no scenario and no evidence",
+    },
+    Way {
+        name: "a new ticket that says it is done before what it needs",
+        project: tickets,
+        claim: |project| {
+            let head = "---\nid: '099'\nstatus: done\nneeds: ['017b']\n---\n\n# Ready made\n";
+            project.write("tickets/099-made/ticket.md", head);
+            run(project, &["status"])
+        },
+        node: "099",
+        expected: "it needs `017b`, which is not complete",
+    },
+    Way {
+        name: "a finished ticket that is written and committed at once",
+        project: tickets,
+        claim: |project| {
+            let session = project.session("s");
+            let _ = session.start("startup");
+            let command = "mkdir tickets/099-made && cd tickets/099-made \
+                && printf -- '---\\nid: 099\\nstatus: done\\n---\\n\\n# Made\\n' > ticket.md \
+                && printf 'Scenario: one\\n' > test-definitions.md && git add -A . && git commit -q -m 'docs: made'";
+            session.shell(command).context().unwrap_or_default()
+        },
+        node: NOT_HIDDEN,
+        expected: "`099` came finished with git and counts as complete; no decision or commit here shows",
+    },
+    Way {
+        name: "evidence that cannot fail",
+        project: || with_evidence(&["--", "sh", "-c", "cargo test || true"]),
+        claim: finish_017b,
+        node: NOT_HIDDEN,
+        expected: "whatever was done: it proves nothing",
+    },
+    Way {
+        name: "a test that fails and passes with the same files",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["ticket", "phase", "017b", "implement"]);
+            let script = "echo test one ... ${OUTCOME:-FAILED}; test -n \"$OUTCOME\"";
+            project.ok(&[
+                "evidence", "add", "017b", "--test", "one", "--", "sh", "-c", script,
+            ]);
+            let _ = project.run(&["evidence", "run", "017b"]);
+            let _ = run_with(project, &[("OUTCOME", "ok")], &["evidence", "run", "017b"]);
+            run(project, &["progress", "017b", "complete"])
+        },
+        node: "017b",
+        expected: "it was never seen to fail without the change",
+    },
+    Way {
+        name: "evidence about a file that does not exist",
+        project: || with_evidence(&["--input", "nowhere", "--", "test", "-d", "."]),
+        claim: |project| {
+            let said = run(project, &["evidence", "run", "017b"]);
+            said + &run(project, &["progress", "017b", "complete"])
+        },
+        node: "017b",
+        expected: "no file matches the input `nowhere`",
+    },
+    Way {
+        name: "failed evidence that is taken back",
+        project: || with_evidence(&["--", "false"]),
+        claim: |project| {
+            let _ = project.run(&["evidence", "run", "017b"]);
+            let newest = newest_operation(project).to_string();
+            let said = run(project, &["undo", &newest, "--yes"]);
+            let _ = project.run(&["progress", "017b", "complete"]);
+            said
+        },
+        node: "017b",
+        expected: "cannot be undone by an agent: `false` exits with 0 failed",
+    },
+    Way {
+        name: "a milestone for which no file was changed",
+        project: frozen_repository,
+        claim: |project| {
+            project.ok(&[
+                "evidence",
+                "add",
+                "add-search/M-001",
+                "--",
+                "test",
+                "-d",
+                ".",
+            ]);
+            project.ok(&["evidence", "run", "add-search/M-001"]);
+            run(project, &["progress", "add-search/M-001", "complete"])
+        },
+        node: "add-search/M-001",
+        expected: "`CI-001` is not carried out: `src/index.rs` is as it was when the plan was frozen",
+    },
+    Way {
+        name: "an intent for which no file was changed",
+        project: frozen_repository,
+        claim: |project| {
+            run(
+                project,
+                &["progress", "add-search/M-001/CI-001", "complete"],
+            )
+        },
+        node: "add-search/M-001/CI-001",
+        expected: "`CI-001` is not carried out",
+    },
+    Way {
+        name: "the approval of another plan than the frozen one",
+        project: frozen_repository,
+        claim: |project| {
+            let plan = ".throughline/plans/add-search/plan.json";
+            let said = edit(project, plan, "Nothing can be found.", "Nothing.");
+            said + &run(project, &["approve", "add-search"])
+        },
+        node: "add-search",
+        expected: "was changed after it was frozen",
+    },
 ];
+
+/// For claims that are reported and count all the same: a node that is not complete.
+const NOT_HIDDEN: &str = "045";
+
+fn drop_child(project: &Project, file: &str) {
+    let _ = edit(project, file, "status: ready", "status: cancelled");
+}
+
+/// A session that works on the scenario.
+fn at_scenario(project: &Project) -> Session<'_> {
+    let session = project.session("s");
+    let _ = session.start("startup");
+    as_session(project, "s", &["focus", "enter", SCENARIO]);
+    session
+}
+
+/// A frozen plan in a repository.
+fn frozen_repository() -> Project {
+    let project = planned_search();
+    committed(&project);
+    project.ok(&["doc", "freeze"]);
+    project
+}
 
 #[test]
 fn every_way_to_claim_done_without_the_work_is_refused_or_told() {
-    assert!(WAYS.len() >= 30);
+    assert!(WAYS.len() >= 50);
     let mut failures = Vec::new();
     for way in WAYS {
         let project = (way.project)();

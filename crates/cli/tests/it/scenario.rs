@@ -23,14 +23,22 @@ fn scenarios_come_from_the_file_and_follow_it() {
         json!(4)
     );
     project.ok(&["show", "017a/порог"]);
-    // What is taken out of the file is gone from the list, and its node says so.
+    // What is taken out of the file is gone from the list and from the tree, and comes back with it.
     project.write(file, "## Scenario: Threshold gate\nGiven 400 lines\n");
     let view = project.json(&["ticket", "scenario", "list", "017a"]);
     assert_eq!(
         (&view["total"], &view["scenarios"][0]["name"]),
         (&json!(1), &json!("threshold-gate"))
     );
-    assert_eq!(project.status("017a/loc-tracking"), "invalid");
+    assert_refused(
+        &project,
+        &["show", "017a/loc-tracking"],
+        "not-found",
+        &["is not in its file any more, and its state is kept"],
+    );
+    project.ok(&["check"]);
+    project.write(file, "## Scenario: LOC tracking\nGiven edits\n");
+    project.ok(&["show", "017a/loc-tracking"]);
 }
 
 #[test]

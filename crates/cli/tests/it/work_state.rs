@@ -674,7 +674,8 @@ fn a_session_without_a_ticket_is_offered_the_first_step() {
     let project = tickets();
     let told = project.session("new").start("startup").context().unwrap();
     assert!(
-        told.contains("No ticket is in focus. Ready: ") && told.contains("Next: tl focus enter ID"),
+        told.contains("No ticket is in focus. In progress: 017 › 017a › loc-tracking [red]")
+            && told.contains("Next: tl focus enter 017/017a"),
         "{told}"
     );
 }

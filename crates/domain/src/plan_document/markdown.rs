@@ -75,10 +75,39 @@ fn render_readable_plan(plan: &Plan) -> String {
             .replace(&format!("<a id=\"{anchor}\"></a>"), "")
             .replace(&decision_link(&decision.id), &decision.id);
     }
-    let lines = text
-        .lines()
-        .filter(|line| !line.starts_with("<!-- Made by"));
-    lines.collect::<Vec<_>>().join("\n")
+    let mut lines: Vec<String> = Vec::new();
+    let mut part = "";
+    for line in text.lines() {
+        if line.starts_with("## ") {
+            part = line;
+        }
+        // The page says by whom and when it was approved; times and identifiers are for programs.
+        let is_for_programs = part.is_empty()
+            && (line.starts_with("<!-- Made by")
+                || line.starts_with("Frozen ")
+                || line.starts_with("Draft · "));
+        match is_for_programs {
+            true => {}
+            false if part == "## Order" => lines.push(name_milestones(plan, line)),
+            false => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Returns a line of the order with the name behind the id of each milestone.
+fn name_milestones(plan: &Plan, line: &str) -> String {
+    let Some((wave, ids)) = line.split_once(". ") else {
+        return line.to_owned();
+    };
+    let named = ids.split(", ").map(|id| {
+        let milestone = plan.milestones.iter().find(|one| one.id == id);
+        match milestone {
+            Some(milestone) => format!("{id} {}", collapse_whitespace(&milestone.name)),
+            None => id.to_owned(),
+        }
+    });
+    format!("{wave}. {}", named.collect::<Vec<_>>().join(", "))
 }
 
 struct MarkdownPage(String);

@@ -197,6 +197,16 @@ pub fn validate_trail_line(text: &str) -> Result<String, MapRefused> {
     }
 }
 
+/// Returns a text as one line of a trail, cut where it is too long: for texts that nobody typed for the
+/// trail, such as the title of a ticket.
+#[must_use]
+pub fn shorten_trail_line(text: &str) -> String {
+    normalize_trail_line(text)
+        .chars()
+        .take(MAX_LINE_CHARS)
+        .collect()
+}
+
 /// Returns the cursor's new position after mapping a node: the node, or its parent if the node is
 /// already complete.
 #[must_use]

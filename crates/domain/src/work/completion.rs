@@ -8,6 +8,7 @@
 use super::evidence::{ProofCheck, ProofStatus};
 use super::tdd::Cycle;
 use crate::node::Progress;
+use crate::plan_document::UnchangedIntent;
 use crate::profile::EvidenceNeed;
 use crate::text::count_with_noun;
 
@@ -20,6 +21,8 @@ pub struct CompletionInputs<'i> {
     pub open_below: &'i [OpenNode],
     /// Paths of the scenarios that were deleted before they were done.
     pub removed_scenarios: &'i [String],
+    /// The file that its scenarios are in.
+    pub scenario_file: Option<&'i str>,
     /// Paths of the nodes it needs that are not complete.
     pub open_needs: &'i [String],
     /// Subjects of the reviews of it that have not ended.
@@ -28,8 +31,12 @@ pub struct CompletionInputs<'i> {
     pub workflows: &'i [String],
     /// The test-driven cycle, of a scenario in a repository.
     pub cycle: Option<CycleInput<'i>>,
+    /// The intents of a milestone, or the intent itself, whose file is as it was at the freeze.
+    pub unchanged_intents: &'i [UnchangedIntent],
     /// Whether it is a ticket without scenarios and children for which nobody changed a file.
     pub is_untouched: bool,
+    /// Whether the policy asks for a sign of work: a failing test first, a proof that can fail.
+    pub asks_for_work: bool,
 }
 
 /// A node below the one that is completed.
@@ -59,6 +66,7 @@ pub enum CompletionGap {
     /// It was deleted before it was done, while the ticket was implemented.
     RemovedScenario {
         path: String,
+        file: Option<String>,
     },
     OpenChild {
         path: String,
@@ -72,6 +80,15 @@ pub enum CompletionGap {
     Proof {
         condition: String,
         status: ProofStatus,
+    },
+    /// All its evidence passes whatever was done.
+    VacuousProof {
+        condition: String,
+    },
+    /// The file of an intent is as it was when the plan was frozen.
+    UnchangedIntent {
+        intent: String,
+        file: String,
     },
     OpenReview {
         subject: String,
@@ -107,7 +124,10 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
         });
     }
     let removed = inputs.removed_scenarios.iter();
-    gaps.extend(removed.map(|path| CompletionGap::RemovedScenario { path: path.clone() }));
+    gaps.extend(removed.map(|path| CompletionGap::RemovedScenario {
+        path: path.clone(),
+        file: inputs.scenario_file.map(str::to_owned),
+    }));
     gaps.extend(
         inputs
             .open_needs
@@ -128,10 +148,17 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
     if inputs.need == EvidenceNeed::Required && inputs.proofs.is_empty() {
         gaps.push(CompletionGap::NoEvidence);
     }
+    let intents = inputs.unchanged_intents.iter();
+    gaps.extend(intents.map(|one| CompletionGap::UnchangedIntent {
+        intent: one.intent.clone(),
+        file: one.file.clone(),
+    }));
     gaps.extend(inputs.cycle.and_then(|cycle| find_cycle_gap(inputs, cycle)));
     // Only where nothing else is open: the other gaps say more precisely what to do.
-    if inputs.is_untouched && inputs.proofs.is_empty() && gaps.is_empty() {
-        gaps.push(CompletionGap::NoWork);
+    if gaps.is_empty() {
+        let vacuous = find_vacuous_proof(inputs).filter(|_| inputs.asks_for_work);
+        let no_work = inputs.is_untouched && inputs.proofs.is_empty();
+        gaps.extend(vacuous.or_else(|| no_work.then_some(CompletionGap::NoWork)));
     }
     let reviews = inputs.open_reviews.iter();
     gaps.extend(reviews.map(|subject| CompletionGap::OpenReview {
@@ -142,6 +169,15 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
         workflow: workflow.clone(),
     }));
     gaps
+}
+
+/// Returns the gap of a node that rests only on evidence that cannot fail.
+fn find_vacuous_proof(inputs: &CompletionInputs<'_>) -> Option<CompletionGap> {
+    let (first, _) = inputs.proofs.first()?;
+    let is_vacuous = inputs.proofs.iter().all(|(check, _)| check.cannot_fail());
+    is_vacuous.then(|| CompletionGap::VacuousProof {
+        condition: first.describe_condition(),
+    })
 }
 
 /// Returns the gap in a scenario's test-driven cycle.
@@ -168,7 +204,7 @@ impl CompletionGap {
     pub fn describe(&self) -> String {
         match self {
             Self::OpenScenario { path } => format!("scenario `{path}` is open"),
-            Self::RemovedScenario { path } => {
+            Self::RemovedScenario { path, .. } => {
                 format!("scenario `{path}` was deleted before it was done")
             }
             Self::OpenChild { path, progress } => format!("`{path}` is {progress}"),
@@ -182,6 +218,14 @@ impl CompletionGap {
                     ProofStatus::Stale | ProofStatus::Fresh => "its inputs changed since",
                 };
                 format!("{condition}: {why}")
+            }
+            Self::VacuousProof { condition } => {
+                format!("{condition}, whatever was done: it proves nothing")
+            }
+            Self::UnchangedIntent { intent, file } => {
+                format!(
+                    "`{intent}` is not carried out: `{file}` is as it was when the plan was frozen"
+                )
             }
             Self::OpenReview { subject } => format!("the review of `{subject}` has not ended"),
             Self::ActiveWorkflow { workflow } => {
@@ -204,13 +248,14 @@ impl CompletionGap {
     pub fn closing_command(&self, path: &str) -> String {
         match self {
             Self::OpenScenario { path } => format!("tl focus enter {path}"),
-            Self::RemovedScenario { path } => {
-                format!("tl versions {path}   # its text, to write back into the file")
-            }
+            Self::RemovedScenario {
+                file: Some(file), ..
+            } => format!("git log -p -- {file}   # its text, to write back into the file"),
+            Self::RemovedScenario { .. } => format!("tl versions {path}   # its text before"),
             Self::OpenChild { path, .. } | Self::OpenNeed { path } => {
                 format!("tl focus enter {path}")
             }
-            Self::NoEvidence | Self::NoCommit | Self::NoWork => {
+            Self::NoEvidence | Self::NoCommit | Self::NoWork | Self::VacuousProof { .. } => {
                 format!("tl evidence propose {path}   # the project's own test command")
             }
             Self::Proof {
@@ -220,6 +265,10 @@ impl CompletionGap {
                 format!("tl evidence run {path}   # once without the change, then with it")
             }
             Self::Proof { .. } => format!("tl evidence run {path}"),
+            Self::UnchangedIntent { intent, .. } => {
+                let document = path.split('/').next().unwrap_or(path);
+                format!("tl doc show {intent} --doc {document}   # what it asks for")
+            }
             Self::OpenReview { subject } => format!("tl review status --of {subject}"),
             Self::ActiveWorkflow { workflow } => {
                 format!("tl flow next --for {path} --flow {workflow}")
@@ -273,13 +322,18 @@ mod tests {
         list_closing_commands,
     };
     use crate::node::Progress;
+    use crate::plan_document::UnchangedIntent;
     use crate::profile::EvidenceNeed;
     use crate::work::evidence::{ProofCheck, ProofStatus};
     use crate::work::tdd::Cycle;
 
     fn proof(status: ProofStatus) -> (ProofCheck, ProofStatus) {
+        proof_by("cargo test", status)
+    }
+
+    fn proof_by(command: &str, status: ProofStatus) -> (ProofCheck, ProofStatus) {
         let check = ProofCheck::Command {
-            run: vec!["true".to_owned()],
+            run: command.split(' ').map(str::to_owned).collect(),
             inputs: Vec::new(),
         };
         (check, status)
@@ -314,11 +368,18 @@ mod tests {
         let (needs, reviews) = (["002".to_owned()], ["001/code".to_owned()]);
         let removed = ["001/two".to_owned()];
         let workflows = ["spike".to_owned()];
+        let unchanged = [UnchangedIntent {
+            milestone: "M-001".to_owned(),
+            intent: "CI-001".to_owned(),
+            file: "src/a.rs".to_owned(),
+            behavior: String::new(),
+        }];
         let gaps = find_completion_gaps(&CompletionInputs {
             need: EvidenceNeed::Required,
             proofs: &proofs,
             open_below: &below,
             removed_scenarios: &removed,
+            scenario_file: Some("tickets/001-a/tests.md"),
             open_needs: &needs,
             open_reviews: &reviews,
             workflows: &workflows,
@@ -327,17 +388,23 @@ mod tests {
                 untested: None,
                 requires_test: false,
             }),
+            unchanged_intents: &unchanged,
             is_untouched: true,
+            asks_for_work: true,
         });
-        assert_eq!(gaps.len(), 11, "{gaps:?}");
+        assert_eq!(gaps.len(), 12, "{gaps:?}");
         for gap in &gaps {
-            assert!(gap.closing_command("001").starts_with("tl "), "{gap:?}");
+            let command = gap.closing_command("001");
+            assert!(
+                command.starts_with("tl ") || command.starts_with("git "),
+                "{gap:?}"
+            );
         }
         let text = describe_gaps("001", &gaps);
         assert!(
             text.starts_with(
                 "`001` is not done: scenario `001/one` is open; `001/001a` is active;"
-            ) && text.ends_with("; 5 more gaps"),
+            ) && text.ends_with("; 6 more gaps"),
             "{text}"
         );
         assert_eq!(
@@ -345,7 +412,7 @@ mod tests {
             [
                 "tl focus enter 001/one",
                 "tl focus enter 001/001a",
-                "tl versions 001/two   # its text, to write back into the file",
+                "git log -p -- tickets/001-a/tests.md   # its text, to write back into the file",
                 "tl focus enter 002",
                 "tl evidence run 001",
                 "tl evidence run 001   # once without the change, then with it",
@@ -403,6 +470,26 @@ mod tests {
             [CompletionGap::NoEvidence],
             "the stronger reason is enough"
         );
+    }
+
+    #[test]
+    fn evidence_that_cannot_fail_proves_nothing() {
+        let gaps = |commands: &[&str], asks_for_work| {
+            let fresh = ProofStatus::Fresh;
+            let proofs: Vec<_> = commands.iter().map(|run| proof_by(run, fresh)).collect();
+            find_completion_gaps(&CompletionInputs {
+                proofs: &proofs,
+                is_untouched: true,
+                asks_for_work,
+                ..CompletionInputs::default()
+            })
+        };
+        let vacuous = CompletionGap::VacuousProof {
+            condition: "`true` exits with 0".to_owned(),
+        };
+        assert_eq!(gaps(&["true"], true), [vacuous]);
+        assert_eq!(gaps(&["true"], false), []);
+        assert_eq!(gaps(&["true", "cargo test"], true), []);
     }
 
     #[test]

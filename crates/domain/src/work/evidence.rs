@@ -85,6 +85,37 @@ impl ProofCheck {
     }
 }
 
+/// Programs that succeed whatever the files contain.
+const CERTAIN_PROGRAMS: [&str; 7] = ["true", ":", "echo", "printf", "sleep", "pwd", "date"];
+
+impl ProofCheck {
+    /// Whether the check is a command that succeeds whatever was done: `true`, `sh -c "exit 0"`,
+    /// `sh -c "cargo test || true"`.
+    #[must_use]
+    pub fn cannot_fail(&self) -> bool {
+        let Self::Command { run, .. } = self else {
+            return false;
+        };
+        match run.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            [shell, option, script, ..]
+                if shell.ends_with("sh") && option.starts_with('-') && option.ends_with('c') =>
+            {
+                // The exit code is that of the last command; after `&&` it need not run.
+                let mut parts = script.rsplit(['\n', ';', '|']).map(str::trim);
+                let last = parts.find(|part| !part.is_empty()).unwrap_or_default();
+                !script.contains("&&") && (last == "exit 0" || is_certain(last))
+            }
+            [program, ..] => is_certain(program),
+            [] => false,
+        }
+    }
+}
+
+fn is_certain(command: &str) -> bool {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    CERTAIN_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or(program))
+}
+
 /// The result of a proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofResult {
@@ -138,12 +169,24 @@ pub fn judge_proof(proof: &Proof, inputs: Digest32) -> ProofStatus {
         Some(result) if !result.passed => ProofStatus::Failed,
         // By digest, not by time: a checkout changes times without changing what was proved.
         Some(result) if result.inputs != inputs => ProofStatus::Stale,
-        Some(_)
-            if matches!(proof.asks, ProofCheck::Test { .. }) && proof.failed_before.is_none() =>
+        Some(result)
+            if matches!(proof.asks, ProofCheck::Test { .. })
+                && !proof
+                    .failed_before
+                    .as_ref()
+                    .is_some_and(|failed| failed.is_without_change(result)) =>
         {
             ProofStatus::NeverFailed
         }
         Some(_) => ProofStatus::Fresh,
+    }
+}
+
+impl FailedRun {
+    /// Whether the test failed without the change with which it passes.
+    fn is_without_change(&self, passed: &ProofResult) -> bool {
+        // Without a repository and declared inputs nothing is hashed: equal digests mean nothing then.
+        self.inputs != passed.inputs || self.inputs == Digest32::of_bytes(b"")
     }
 }
 
@@ -237,6 +280,47 @@ mod tests {
         });
         assert_eq!(judge_proof(&proof, now), ProofStatus::Fresh);
         assert_eq!(judge_proof(&proof, then), ProofStatus::Stale);
+        let mut failed_with = |inputs| {
+            proof.failed_before = Some(FailedRun {
+                at: Timestamp::from_millis(1),
+                inputs,
+            });
+            proof.result.as_mut().unwrap().inputs = inputs;
+            judge_proof(&proof, inputs)
+        };
+        assert_eq!(
+            failed_with(now),
+            ProofStatus::NeverFailed,
+            "it failed and passed with the same files: nothing was done in between"
+        );
+        assert_eq!(failed_with(Digest32::of_bytes(b"")), ProofStatus::Fresh);
+    }
+
+    #[test]
+    fn commands_that_always_succeed_are_recognised() {
+        let command = |run: &[&str]| ProofCheck::Command {
+            run: run.iter().map(|word| (*word).to_owned()).collect(),
+            inputs: Vec::new(),
+        };
+        for run in [
+            &["true"][..],
+            &["/bin/true"],
+            &["echo", "ok"],
+            &["sh", "-c", "exit 0"],
+            &["bash", "-lc", "cargo test || true"],
+            &["sh", "-c", "cargo test; echo done"],
+        ] {
+            assert!(command(run).cannot_fail(), "{run:?}");
+        }
+        for run in [
+            &["cargo", "test"][..],
+            &["grep", "-q", "true", "a"],
+            &["sh", "-c", "cargo test && echo ok"],
+            &["sh", "-c", "./check.sh"],
+            &["sh", "check.sh"],
+        ] {
+            assert!(!command(run).cannot_fail(), "{run:?}");
+        }
     }
 
     #[test]

@@ -164,6 +164,17 @@ pub fn fold_cycles(inputs: &CycleInputs<'_>) -> Vec<Tdd> {
         .collect()
 }
 
+/// Returns the subject of the newest commit, if it names a step of the cycle and changes no file.
+#[must_use]
+pub fn find_empty_step<'h>(
+    history: &'h CommitHistory,
+    prefixes: &CommitPrefixes,
+) -> Option<&'h str> {
+    let newest = history.commits.last()?;
+    let is_step = parse_commit_step(&newest.subject, prefixes).is_some();
+    (newest.is_empty && is_step).then_some(newest.subject.as_str())
+}
+
 /// Returns the scenario that takes the next commit: the entered one, or else the first open one.
 fn current_scenario<'s, 'i>(
     states: &'s mut [ScenarioCycle<'i>],
@@ -289,8 +300,8 @@ fn find_span<'i>(
         .max_by_key(|span| span.from.at)
 }
 
-/// Returns the commits that are in effect, oldest first, with their places: without reverted ones,
-/// second copies of one change, and rewritten copies of what was there before the base.
+/// Returns the commits that are in effect, oldest first, with their places: without empty and reverted
+/// ones, second copies of one change, and rewritten copies of what was there before the base.
 fn list_effective_commits(history: &CommitHistory) -> Vec<(usize, &HistoryCommit)> {
     let mut seen: BTreeSet<String> = history.left.iter().map(HistoryCommit::change_key).collect();
     let mut effective = vec![true; history.commits.len()];
@@ -320,7 +331,10 @@ fn list_effective_commits(history: &CommitHistory) -> Vec<(usize, &HistoryCommit
         }
     }
     let commits = history.commits.iter().enumerate();
-    commits.filter(|(index, _)| effective[*index]).collect()
+    commits
+        // The subject of an empty commit says that something was done, its files that nothing was.
+        .filter(|(index, commit)| effective[*index] && !commit.is_empty)
+        .collect()
 }
 
 /// Finds the earlier commit that a revert takes back: by the id in its message, or by the subject

@@ -29,6 +29,33 @@ pub fn find_skipped_phases<'p>(
         .collect()
 }
 
+/// Returns the phase that follows, for work of a level. A ticket without a known phase begins with the
+/// first one.
+#[must_use]
+pub fn find_next_phase<'p>(
+    phases: &'p [WorkPhase],
+    from: Option<&str>,
+    level: WorkLevel,
+) -> Option<&'p str> {
+    let place = from.and_then(|name| phases.iter().position(|phase| phase.name == name));
+    phases
+        .iter()
+        .skip(place.map_or(0, |at| at + 1))
+        .find(|phase| phase.from_level <= level)
+        .map(|phase| phase.name.as_str())
+}
+
+/// Whether the scenarios of a ticket are built in this phase: after every phase that defines them,
+/// which are the first one and those of larger work.
+#[must_use]
+pub fn is_building_phase(phases: &[WorkPhase], phase: Option<&str>) -> bool {
+    let at = phase.and_then(|name| phases.iter().position(|one| one.name == name));
+    let defines = |phase: &WorkPhase| phase.needs_approval || phase.from_level > WorkLevel::Patch;
+    let last = phases.iter().rposition(defines).unwrap_or_default();
+    // A ticket without a known phase was made by hand: nothing says that it is not built yet.
+    at.is_none_or(|at| at > last)
+}
+
 /// Returns the phase of a move that is left only with approved scenarios, if the move leaves one
 /// forward.
 #[must_use]
@@ -49,7 +76,7 @@ pub fn find_left_approval<'p>(
 
 #[cfg(test)]
 mod tests {
-    use super::{find_left_approval, find_skipped_phases};
+    use super::{find_left_approval, find_next_phase, find_skipped_phases, is_building_phase};
     use crate::profile::{Profile, built_in_profile};
     use crate::work::work_level::WorkLevel;
 
@@ -86,6 +113,41 @@ mod tests {
                 "{from:?} {to} {level:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_next_phase_is_one_of_the_level() {
+        let profile = tickets();
+        for (from, level, expected) in [
+            (None, WorkLevel::Patch, Some("intake")),
+            (Some("intake"), WorkLevel::Task, Some("implement")),
+            (Some("intake"), WorkLevel::Feature, Some("define-behavior")),
+            (
+                Some("define-behavior"),
+                WorkLevel::Feature,
+                Some("scenario-gate"),
+            ),
+            // In a phase of larger work it goes on from there.
+            (Some("scenario-gate"), WorkLevel::Task, Some("implement")),
+            (Some("implement"), WorkLevel::Task, Some("done")),
+            (Some("done"), WorkLevel::Feature, None),
+        ] {
+            let next = find_next_phase(&profile.work_phases, from, level);
+            assert_eq!(next, expected, "{from:?} {level:?}");
+        }
+    }
+
+    #[test]
+    fn scenarios_are_built_after_they_are_defined() {
+        let profile = tickets();
+        let built: Vec<&str> = profile
+            .work_phases
+            .iter()
+            .map(|phase| phase.name.as_str())
+            .filter(|phase| is_building_phase(&profile.work_phases, Some(phase)))
+            .collect();
+        assert_eq!(built, ["implement", "done"]);
+        assert!(is_building_phase(&profile.work_phases, None));
     }
 
     #[test]

@@ -67,6 +67,12 @@ pub fn parse_scenarios(text: &str) -> Vec<ScenarioText> {
     found
 }
 
+/// Returns what a scenario's text says below its title.
+#[must_use]
+pub fn scenario_body(text: &str) -> &str {
+    text.split_once('\n').map_or("", |(_, body)| body).trim()
+}
+
 /// Returns the text of a file with a scenario replaced by another text of it, or with a new scenario at
 /// its end. Every other byte is kept.
 ///

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::named_enum::named_enum;
-use crate::node::{Node, WorkKeys};
+use crate::node::{Node, Progress, WorkKeys};
+use crate::profile::WorkPhase;
 use crate::time::Timestamp;
 
 named_enum! {
@@ -77,6 +78,28 @@ impl WorkKeys {
         word.and_then(Priority::from_word).unwrap_or_default()
     }
 
+    /// Returns the keys whose words are not known, with the words.
+    #[must_use]
+    pub fn unknown_words(&self, phases: &[WorkPhase]) -> Vec<(&'static str, String)> {
+        let phase = |word: &str| phases.iter().any(|phase| phase.name == word);
+        let status = |word: &str| {
+            Progress::from_synonym(word).is_some() || Disposition::from_word(word).is_some()
+        };
+        let mut unknown = Vec::new();
+        let mut check = |key, word: &Option<String>, is_known: &dyn Fn(&str) -> bool| {
+            if let Some(word) = word.as_ref().filter(|word| !is_known(word)) {
+                unknown.push((key, word.clone()));
+            }
+        };
+        check("phase", &self.phase, &phase);
+        check("status", &self.status, &status);
+        check("priority", &self.priority, &|word| {
+            Priority::from_word(word).is_some()
+        });
+        check("due", &self.due, &|_| self.due_day().is_some());
+        unknown
+    }
+
     /// Returns the day the work is due, as `YYYY-MM-DD`.
     #[must_use]
     pub fn due_day(&self) -> Option<&str> {
@@ -126,6 +149,7 @@ pub fn is_overdue(day: &str, now: Timestamp) -> bool {
 mod tests {
     use super::{Disposition, Priority, is_overdue};
     use crate::node::WorkKeys;
+    use crate::profile::built_in_profile;
     use crate::time::Timestamp;
 
     #[test]
@@ -155,6 +179,31 @@ mod tests {
         ] {
             assert_eq!(Disposition::from_word(word), expected, "{word}");
         }
+    }
+
+    #[test]
+    fn words_that_mean_nothing_are_found() {
+        let phases = built_in_profile("tickets").unwrap().work_phases;
+        let keys = |phase: &str, status: &str, due: &str| WorkKeys {
+            phase: Some(phase.to_owned()),
+            status: Some(status.to_owned()),
+            due: Some(due.to_owned()),
+            priority: Some("soonish".to_owned()),
+            ..WorkKeys::default()
+        };
+        let unknown = |keys: WorkKeys| {
+            let words = keys.unknown_words(&phases).into_iter();
+            words.map(|(key, _)| key).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            unknown(keys("implement", "wontfix", "2026-12-01")),
+            "priority"
+        );
+        assert_eq!(
+            unknown(keys("nonsense", "weird", "soon")),
+            "phase status priority due"
+        );
+        assert_eq!(unknown(WorkKeys::default()), "");
     }
 
     #[test]
