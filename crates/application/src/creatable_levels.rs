@@ -1,6 +1,8 @@
 //! The levels whose plans a person can create on a page, with the parents a new plan may have.
 
+use domain::node::Node;
 use domain::plan_document::MILESTONES_PROFILE;
+use domain::profile::Level;
 
 use crate::context::Context;
 use crate::inbox::PlanName;
@@ -21,6 +23,16 @@ pub struct CreatableLevel {
     /// Whether a plan may be at the top.
     pub is_root: bool,
     pub parents: Vec<PlanName>,
+}
+
+/// Whether a plan can be created below this one.
+pub(crate) fn can_have_created_child(ctx: &Context<'_>, node: &Node) -> bool {
+    let is_excluded = [MILESTONES_PROFILE, domain::trail::PROFILE].contains(&&*node.profile);
+    let levels = ctx
+        .find_profile(&node.profile)
+        .map_or(&[][..], |profile| &profile.levels[..]);
+    let can_be_below = |level: &Level| level.file.is_some() && level.under.contains(&node.level);
+    !is_excluded && levels.iter().any(can_be_below)
 }
 
 /// Lists the levels of which a plan can be created, in the order of the profiles. Levels without a file,

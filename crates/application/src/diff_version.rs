@@ -28,16 +28,17 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
         }
     };
     let node = load_node(&*seen.state, seen.id)?;
-    load_version_diff(&*seen.state, &node, selector)
+    load_version_diff(ctx, &*seen.state, &node, selector)
 }
 
 /// Returns the diff from a version to the present text.
 pub(crate) fn load_version_diff(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
     selector: &str,
 ) -> Result<DiffView, Failure> {
-    let entries = load_version_entries(state, node)?;
+    let entries = load_version_entries(ctx, state, node)?;
     let older = pick_version(&node.alias, &entries, selector)?;
     let text = |hash| -> Result<String, Failure> {
         state.load_text(hash)?.ok_or_else(|| {

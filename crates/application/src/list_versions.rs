@@ -1,11 +1,11 @@
 //! List the versions of a node's text.
 
-use domain::ids::{NodeId, VersionHash};
+use domain::ids::VersionHash;
 use domain::node::Node;
-use domain::ports::{Snapshot, StoreFault};
+use domain::ports::{FileStatResult, Snapshot, StoreFault};
 use domain::secrets::MaskedText;
 use domain::time::Timestamp;
-use domain::version::VersionEntry;
+use domain::version::{VersionEntry, backup_path_beside};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,18 +54,19 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
     Ok(VersionsView {
         entity_id: node.alias.clone(),
         path: load_node_path(state, &node)?,
-        versions: load_version_views(state, &node)?,
+        versions: load_version_views(ctx, state, &node)?,
     })
 }
 
 /// Returns the versions of a node, newest first, the present one at the top.
 pub(crate) fn load_version_views(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<Vec<VersionView>, StoreFault> {
     let mut back = 0;
     let mut versions = Vec::new();
-    for entry in load_version_entries(state, node)? {
+    for entry in load_version_entries(ctx, state, node)? {
         // The head has the summary; the facts of a large operation would be read for nothing.
         let operation = state.operation_head(entry.version.operation)?;
         if !entry.current {
@@ -96,6 +97,7 @@ pub(crate) fn load_version_views(
 
 /// Returns the versions of a node with their backups, newest first, the present one at the top.
 pub(crate) fn load_version_entries(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<Vec<VersionEntry>, StoreFault> {
@@ -105,7 +107,7 @@ pub(crate) fn load_version_entries(
         .load_versions(node.id)?
         .into_iter()
         .map(|version| VersionEntry {
-            backups: backup_paths(&backups, node.id, version.hash),
+            backups: backup_paths(ctx, &backups, node, version.hash),
             current: Some(version.hash) == current,
             version,
         })
@@ -116,15 +118,25 @@ pub(crate) fn load_version_entries(
     Ok(entries)
 }
 
-/// Returns the paths of the backups of a version.
+/// Returns the paths of the backups of a version, as they are now.
 fn backup_paths(
+    ctx: &Context<'_>,
     backups: &[domain::fact::Backup],
-    node: NodeId,
+    node: &Node,
     version: VersionHash,
 ) -> Vec<String> {
+    let is_there = |path: &String| matches!(ctx.files.stat_file(path), FileStatResult::Present(_));
     backups
         .iter()
-        .filter(|backup| backup.node == node && backup.version == version)
-        .map(|backup| backup.path.clone())
+        .filter(|backup| backup.node == node.id && backup.version == version)
+        .map(|backup| {
+            // A change of shape moves and renames backups with their plan. The recorded path is then
+            // that of another plan's.
+            let file = node.path.as_deref();
+            let moved = file.and_then(|file| backup_path_beside(file, &backup.path));
+            moved
+                .filter(is_there)
+                .unwrap_or_else(|| backup.path.clone())
+        })
         .collect()
 }

@@ -66,7 +66,7 @@ pub fn restore_version(
         if let Some(shown) = replaces {
             shown.check_current(&node, None)?;
         }
-        let entries = load_version_entries(&*tx, &node)?;
+        let entries = load_version_entries(ctx, &*tx, &node)?;
         let version = pick_version(&node.alias, &entries, selector)?.version.hash;
         // An error rather than a silent success: the person meant another version.
         if node.content.version_hash() == Some(version) {
@@ -114,7 +114,7 @@ fn restore_absent(
             content: Content::Missing,
             ..absent.node
         };
-        let entries = load_version_entries(&*tx, &gone)?;
+        let entries = load_version_entries(ctx, &*tx, &gone)?;
         let version = pick_version(&gone.alias, &entries, selector)?.version.hash;
         let text = unmask_version(ctx, &*tx, version, &file)?;
         planned.put_file(&file, Some(&text))?;

@@ -156,20 +156,28 @@ impl FileWrite {
     /// Whether the path is an ordinary project file, not settings, hooks or the git repository.
     #[must_use]
     pub fn is_project_file(&self) -> bool {
-        if decision::is_decision_file(&self.path) {
-            return true;
-        }
-        // Rejects hidden components and with them `..`. The only other hidden folder allowed is the
-        // one of plan documents.
-        let documents = self
-            .path
-            .strip_prefix(plan_document::PLANS_FOLDER)
-            .and_then(|rest| rest.strip_prefix('/'));
-        documents
-            .unwrap_or(&self.path)
-            .split('/')
-            .all(|part| !part.is_empty() && !part.starts_with('.'))
+        is_project_path(&self.path)
     }
+}
+
+/// Whether a path is that of an ordinary project file, not of settings, hooks or the git repository.
+#[must_use]
+pub fn is_project_path(path: &str) -> bool {
+    if decision::is_decision_file(path) {
+        return true;
+    }
+    // Rejects hidden components and with them `..`. The only other hidden folder allowed is the one of
+    // plan documents, and the only hidden file the one that keeps readable backups out of git.
+    let documents = path
+        .strip_prefix(plan_document::PLANS_FOLDER)
+        .and_then(|rest| rest.strip_prefix('/'));
+    let rest = documents.unwrap_or(path);
+    let rest = match rest.strip_suffix("/.gitignore") {
+        Some(folder) if folder == "backups" || folder.ends_with("/backups") => folder,
+        _ => rest,
+    };
+    rest.split('/')
+        .all(|part| !part.is_empty() && !part.starts_with('.'))
 }
 
 #[cfg(test)]
@@ -251,6 +259,12 @@ mod tests {
     fn settings_and_the_repository_are_no_files_of_the_project() {
         for (path, is_ours) in [
             ("acts/a.md", true),
+            ("acts/backups/.gitignore", true),
+            ("backups/.gitignore", true),
+            ("acts/.gitignore", false),
+            (".backups/backups/.gitignore", false),
+            (".claude/backups/.gitignore", false),
+            ("../backups/.gitignore", false),
             (".throughline/plans/search/plan.json", true),
             (
                 ".throughline/decisions/ab/ab00000000000000000000000000000000000000.json",

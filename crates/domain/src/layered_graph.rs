@@ -3,12 +3,15 @@
 //!
 //! The method of Sugiyama: lines that would go back are turned, nodes are put into layers, lines over
 //! several layers get a bend in each, and a few sweeps order every layer by the average of its
-//! neighbours. Deterministic: the same graph is drawn the same way.
+//! neighbours. Parts that no line connects are drawn one below the other: placed together, the layers
+//! of one would push those of the other apart. Deterministic: the same graph is drawn the same way.
 
 use std::collections::{HashMap, HashSet};
 
-/// Space between the layers, for lines.
-const LAYER_GAP: i32 = 72;
+/// Minimum space between the layers, for lines.
+pub const MIN_LAYER_GAP: i32 = 72;
+/// Space between two parts of a graph that no line connects.
+const PART_GAP: i32 = 40;
 /// Space between two nodes of a layer.
 const NODE_GAP: i32 = 16;
 /// Height that a line takes among the nodes of a layer it passes.
@@ -41,12 +44,102 @@ pub struct GraphLayout {
     /// The lines, as they were given: points from the right side of a node to the left side of the
     /// other.
     pub edges: Vec<Vec<(i32, i32)>>,
+    /// The middle of each line's first way from layer to layer, where no node is.
+    pub labels: Vec<Option<(i32, i32)>>,
 }
 
-/// Draws a graph. Edges are pairs of indexes of nodes; those of other indexes are left out, as an
-/// empty list of points.
+/// Draws a graph, with `gap` pixels between the layers. Edges are pairs of indexes of nodes; those of
+/// other indexes are left out, as an empty list of points.
 #[must_use]
-pub fn draw_layers(nodes: &[NodeSize], edges: &[(usize, usize)]) -> GraphLayout {
+pub fn draw_layers(nodes: &[NodeSize], edges: &[(usize, usize)], gap: i32) -> GraphLayout {
+    let mut whole = GraphLayout {
+        nodes: vec![NodePlace::default(); nodes.len()],
+        edges: vec![Vec::new(); edges.len()],
+        labels: vec![None; edges.len()],
+        ..GraphLayout::default()
+    };
+    for part in find_parts(nodes.len(), edges) {
+        let top = match whole.height {
+            0 => 0,
+            height => height + PART_GAP,
+        };
+        let sizes: Vec<NodeSize> = part.nodes.iter().map(|node| nodes[*node]).collect();
+        let drawn = draw_part(&sizes, &part.edges, gap);
+        for (node, place) in part.nodes.iter().zip(drawn.nodes) {
+            whole.nodes[*node] = NodePlace {
+                y: place.y + top,
+                ..place
+            };
+        }
+        let moved = |(x, y): (i32, i32)| (x, y + top);
+        for (at, edge) in part.edge_indexes.iter().enumerate() {
+            whole.edges[*edge] = drawn.edges[at].iter().copied().map(moved).collect();
+            whole.labels[*edge] = drawn.labels[at].map(moved);
+        }
+        whole.width = whole.width.max(drawn.width);
+        whole.height = top + drawn.height;
+    }
+    whole
+}
+
+/// Nodes that lines connect, in the order in which they were given.
+#[derive(Default)]
+struct GraphPart {
+    nodes: Vec<usize>,
+    /// The edges, by places in `nodes`.
+    edges: Vec<(usize, usize)>,
+    /// Where each was given.
+    edge_indexes: Vec<usize>,
+}
+
+/// Returns the connected parts of a graph, in the order of their first nodes.
+fn find_parts(count: usize, edges: &[(usize, usize)]) -> Vec<GraphPart> {
+    let mut linked: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (from, to) in edges {
+        if *from < count && *to < count {
+            link(&mut linked, *from, *to);
+            link(&mut linked, *to, *from);
+        }
+    }
+    let mut part_of: Vec<Option<usize>> = vec![None; count];
+    let mut parts = 0;
+    for start in 0..count {
+        if part_of[start].is_some() {
+            continue;
+        }
+        let mut open = vec![start];
+        while let Some(node) = open.pop() {
+            if part_of[node].is_none() {
+                part_of[node] = Some(parts);
+                open.extend(&linked[node]);
+            }
+        }
+        parts += 1;
+    }
+    let mut found: Vec<GraphPart> = (0..parts).map(|_| GraphPart::default()).collect();
+    let mut places = vec![0; count];
+    for (node, part) in part_of.iter().enumerate() {
+        let Some(part) = part.and_then(|part| found.get_mut(part)) else {
+            continue;
+        };
+        places[node] = part.nodes.len();
+        part.nodes.push(node);
+    }
+    for (index, (from, to)) in edges.iter().enumerate() {
+        let part = part_of
+            .get(*from)
+            .copied()
+            .flatten()
+            .filter(|_| *to < count);
+        if let Some(part) = part.and_then(|part| found.get_mut(part)) {
+            part.edges.push((places[*from], places[*to]));
+            part.edge_indexes.push(index);
+        }
+    }
+    found
+}
+
+fn draw_part(nodes: &[NodeSize], edges: &[(usize, usize)], gap: i32) -> GraphLayout {
     let layers = find_layers(nodes.len(), edges);
     let mut drawing = Drawing::new(nodes, &layers);
     let chains: Vec<Vec<usize>> = edges
@@ -55,7 +148,7 @@ pub fn draw_layers(nodes: &[NodeSize], edges: &[(usize, usize)]) -> GraphLayout 
         .collect();
     drawing.order_layers();
     drawing.place_vertically();
-    drawing.finish(nodes.len(), &chains)
+    drawing.finish(nodes.len(), &chains, gap)
 }
 
 /// Returns the layer of each node: the length of the longest path that leads to it.
@@ -305,7 +398,7 @@ impl Drawing {
         self.sizes.get(node).map_or(0, |size| size.height)
     }
 
-    fn finish(&self, count: usize, chains: &[Vec<usize>]) -> GraphLayout {
+    fn finish(&self, count: usize, chains: &[Vec<usize>], gap: i32) -> GraphLayout {
         let mut lefts = Vec::new();
         let mut widths = Vec::new();
         let mut x = 0;
@@ -314,7 +407,7 @@ impl Drawing {
             let width = sizes.map(|size| size.width).max().unwrap_or_default();
             lefts.push(x);
             widths.push(width);
-            x += width + LAYER_GAP;
+            x += width + gap;
         }
         let tops = (0..self.sizes.len()).map(|node| self.top_of(node));
         let top = tops.clone().min().unwrap_or_default();
@@ -332,14 +425,24 @@ impl Drawing {
                 }
             })
             .collect();
-        let edges = chains
+        let edges: Vec<Vec<(i32, i32)>> = chains
             .iter()
             .map(|chain| self.line_points(chain, &places, &widths))
             .collect();
+        // Lines cross the space between two layers at once, so its two sides are neighbours.
+        let is_between = |pair: &&[(i32, i32)]| match pair {
+            [one, other] => (one.0 - other.0).abs() == gap && lefts.contains(&one.0.max(other.0)),
+            _ => false,
+        };
+        let label_of = |points: &Vec<(i32, i32)>| match points.windows(2).find(is_between) {
+            Some([one, other]) => Some(((one.0 + other.0) / 2, (one.1 + other.1) / 2)),
+            _ => None,
+        };
         GraphLayout {
-            width: (x - LAYER_GAP).max(0),
+            width: (x - gap).max(0),
             height: bottom - top,
             nodes: places.into_iter().take(count).collect(),
+            labels: edges.iter().map(label_of).collect(),
             edges,
         }
     }
@@ -374,7 +477,23 @@ impl Drawing {
                 points.extend([(near, y), (far, y)]);
             } else {
                 let leaves = index == 0;
-                points.push((if leaves == goes_right { right } else { left }, y));
+                let is_right_side = leaves == goes_right;
+                let layer_width = widths.get(place.layer).copied().unwrap_or_default();
+                let edge_of_layer = (place.x + layer_width, y);
+                // Straight to the end of the layer: a curve from a narrow node would pass behind
+                // the wider ones above or below it.
+                let has_way = is_right_side && edge_of_layer.0 > right;
+                match (is_right_side, leaves) {
+                    (true, true) => {
+                        points.push((right, y));
+                        points.extend(has_way.then_some(edge_of_layer));
+                    }
+                    (true, false) => {
+                        points.extend(has_way.then_some(edge_of_layer));
+                        points.push((right, y));
+                    }
+                    (false, _) => points.push((left, y)),
+                }
             }
         }
         points
@@ -416,10 +535,10 @@ mod tests {
 
     #[test]
     fn a_chain_goes_from_left_to_right_and_a_long_line_bends_around() {
-        let drawn = draw_layers(&[BOX; 3], &[(0, 1), (1, 2), (0, 2)]);
+        let drawn = draw_layers(&[BOX; 3], &[(0, 1), (1, 2), (0, 2)], MIN_LAYER_GAP);
         let layers: Vec<usize> = drawn.nodes.iter().map(|node| node.layer).collect();
         assert_eq!(layers, [0, 1, 2]);
-        assert_eq!(drawn.width, 3 * 100 + 2 * LAYER_GAP);
+        assert_eq!(drawn.width, 3 * 100 + 2 * MIN_LAYER_GAP);
         let [.., long] = drawn.edges.as_slice() else {
             panic!("no edges")
         };
@@ -434,7 +553,7 @@ mod tests {
     #[test]
     fn nodes_of_a_layer_never_overlap_and_a_cycle_is_drawn() {
         let edges: Vec<(usize, usize)> = (1..9).map(|to| (0, to)).chain([(8, 0)]).collect();
-        let drawn = draw_layers(&[BOX; 9], &edges);
+        let drawn = draw_layers(&[BOX; 9], &edges, MIN_LAYER_GAP);
         let mut tops: Vec<i32> = drawn
             .nodes
             .iter()
@@ -450,16 +569,53 @@ mod tests {
         assert!(drawn.nodes.iter().all(|node| node.y >= 0));
         let back = drawn.edges.last().expect("an edge");
         assert!(back.first() > back.last(), "{back:?} leads back");
-        assert_eq!(draw_layers(&[], &[]), GraphLayout::default());
+        assert_eq!(draw_layers(&[], &[], MIN_LAYER_GAP), GraphLayout::default());
     }
 
     #[test]
     fn children_are_ordered_as_their_parents_are() {
         // Two parents, whose children were given the other way round.
-        let drawn = draw_layers(&[BOX; 4], &[(0, 3), (1, 2)]);
+        let drawn = draw_layers(&[BOX; 4], &[(0, 3), (1, 2)], MIN_LAYER_GAP);
         let [first, second, of_second, of_first] = drawn.nodes.as_slice() else {
             panic!("four nodes")
         };
         assert_eq!(first.y < second.y, of_first.y < of_second.y);
+    }
+
+    #[test]
+    fn parts_that_no_line_connects_are_drawn_one_below_the_other() {
+        // A small tree and a large one, as two acts of which one has more stale chapters.
+        let small = [(0, 1), (0, 2)];
+        let large = (4..40).map(|to| (3, to));
+        let edges: Vec<(usize, usize)> = small.into_iter().chain(large).collect();
+        let drawn = draw_layers(&[BOX; 40], &edges, MIN_LAYER_GAP);
+        let bottom = |nodes: &[NodePlace]| nodes.iter().map(|node| node.y + 40).max();
+        let top = |nodes: &[NodePlace]| nodes.iter().map(|node| node.y).min();
+        let (first, second) = drawn.nodes.split_at(3);
+        assert_eq!(top(first), Some(0));
+        assert_eq!(bottom(first).map(|it| it + PART_GAP), top(second));
+        assert_eq!(bottom(second), Some(drawn.height));
+    }
+
+    #[test]
+    fn a_line_of_a_narrow_node_does_not_pass_behind_a_wide_one() {
+        let wide = NodeSize {
+            width: 300,
+            height: 40,
+        };
+        // Both in the first layer; the narrow one is connected to the last node only.
+        let sizes = [BOX, wide, BOX, BOX];
+        let drawn = draw_layers(&sizes, &[(0, 3), (1, 2), (0, 2), (1, 3)], 120);
+        for points in &drawn.edges {
+            let [from, way, ..] = points.as_slice() else {
+                panic!("no line")
+            };
+            // Level until the layer ends.
+            assert!(from.1 == way.1 || from.0 == 300, "{points:?}");
+        }
+        for label in drawn.labels.iter().flatten() {
+            assert!((300..=420).contains(&label.0), "{label:?}");
+        }
+        assert_eq!(drawn.labels.iter().flatten().count(), 4);
     }
 }

@@ -296,9 +296,24 @@ pub fn backup_moment(path: &str) -> Option<String> {
     Some(parts[start..].join("-"))
 }
 
+/// Returns the path a backup has when it was renamed with its plan, whose file is `file` now.
+#[must_use]
+pub fn backup_path_beside(file: &str, backup: &str) -> Option<String> {
+    let moment = backup_moment(backup)?;
+    let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let dot = if ending.is_empty() { "" } else { "." };
+    let slash = if folder.is_empty() { "" } else { "/" };
+    Some(format!(
+        "{folder}{slash}backups/{stem}-{moment}{dot}{ending}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{NoSuchVersion, Version, VersionEntry, canonical_hash, pick_version};
+    use super::{
+        NoSuchVersion, Version, VersionEntry, backup_path_beside, canonical_hash, pick_version,
+    };
     use crate::ids::{NodeId, OperationId, VersionHash};
     use crate::time::Timestamp;
 
@@ -367,6 +382,21 @@ mod tests {
         check(&entries, &name, "two");
         check(&entries, &format!("backups/{name}"), "two");
         check(&entries, &format!("acts/act-1/backups/{name}"), "two");
+    }
+
+    #[test]
+    fn a_backup_of_a_renamed_plan_has_its_name() {
+        let backup = "acts/act-1/chapters/chapter-03/scenes/backups/scene-0301-blueprint-2026-02-11-14-30-05-2.md";
+        for (file, expected) in [
+            (
+                "acts/act-1/chapters/chapter-04/scenes/scene-0401-blueprint.md",
+                "acts/act-1/chapters/chapter-04/scenes/backups/scene-0401-blueprint-2026-02-11-14-30-05-2.md",
+            ),
+            ("plan.md", "backups/plan-2026-02-11-14-30-05-2.md"),
+        ] {
+            assert_eq!(backup_path_beside(file, backup).as_deref(), Some(expected));
+        }
+        assert_eq!(backup_path_beside("plan.md", "notes.md"), None);
     }
 
     #[test]

@@ -1,22 +1,27 @@
 //! What is attached to plans by name rather than by node, and so follows a shape change: the scene of
-//! a generation, what prose was written from, open comments, and the scenes of the memory.
+//! a generation, what prose was written from, open comments, evidence, reviews, and the scenes of the
+//! memory.
 
 use domain::comment::{Comment, comment_key_prefix};
 use domain::fact::Fact;
 use domain::generation::Generation;
-use domain::ids::NodeId;
+use domain::ids::{CanonicalHash, NodeId};
 use domain::memory::Entry;
 use domain::node::{Content, ParentVersion};
 use domain::observation::ObservedContent;
 use domain::ports::Transaction;
 use domain::prose::ProseBasis;
 use domain::record::{read_record, read_records, record_changed_fact};
-use domain::shape::{Layout, ShapeTexts};
+use domain::shape::{FileMoves, Layout, ShapeTexts};
 use domain::time::Timestamp;
 use domain::tree::Tree;
 
+use super::moved_evidence::{MovedThings, follow_evidence};
+use super::path_records::{ChangedPaths, follow_paths};
+use super::shape_files::ShapeFiles;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::PlannedFiles;
 use crate::memory::memory_files::{MemoryFiles, import_edits_within, load_memory};
 
 /// The changed records, and the memory with its files.
@@ -26,18 +31,42 @@ pub(super) struct AttachedChanges {
     memory: Option<(domain::memory::StoryMemory, MemoryFiles)>,
 }
 
+/// The plans before and after a change, with their files.
+pub(super) struct ShapedPlans<'c> {
+    pub(super) tree: &'c Tree,
+    pub(super) after: &'c Tree,
+    pub(super) layout: &'c Layout,
+    pub(super) moves: &'c FileMoves,
+    pub(super) files: &'c ShapeFiles,
+    pub(super) planned: &'c PlannedFiles<'c>,
+}
+
 impl AttachedChanges {
     /// Gathers the records that follow the change.
     pub(super) fn gather(
         ctx: &Context<'_>,
         tx: &mut dyn Transaction,
-        tree: &Tree,
-        after: &Tree,
-        layout: &Layout,
+        change: &ShapedPlans<'_>,
         texts: &ShapeTexts,
         now: Timestamp,
     ) -> Result<Self, Failure> {
-        let mut facts = Vec::new();
+        let ShapedPlans {
+            tree,
+            after,
+            layout,
+            ..
+        } = *change;
+        let paths = ChangedPaths::from_layout(tree, after, layout);
+        let mut facts = follow_paths(&*tx, &paths)?;
+        let moved = MovedThings {
+            moves: change.moves,
+            files: change.files,
+            planned: change.planned,
+            paths: &paths,
+        };
+        let removed = layout.removed.iter().copied().collect();
+        let proofs = follow_evidence(ctx, &*tx, moved, &removed, &facts)?;
+        facts.extend(proofs);
         for change in &layout.changes {
             let path = after.get(change.node).map(|node| after.alias_path(node));
             facts.extend(follow_generation(
@@ -62,10 +91,12 @@ impl AttachedChanges {
         touched.sort_unstable();
         touched.dedup();
         for id in touched {
-            facts.extend(keep_comments_open(&*tx, tree, id, id, now)?);
+            let plan = canonical_after(after, texts, id);
+            facts.extend(keep_comments_open(&*tx, tree, id, (id, plan), now)?);
         }
         if let Some((old, new)) = layout.replaced {
-            facts.extend(keep_comments_open(&*tx, tree, old, new, now)?);
+            let plan = canonical_after(after, texts, new);
+            facts.extend(keep_comments_open(&*tx, tree, old, (new, plan), now)?);
         }
         let memory = follow_memory(ctx, tx, tree, after, layout)?;
         if let Some((memory, _)) = &memory {
@@ -156,12 +187,23 @@ fn rebind_prose(
         .flatten())
 }
 
-/// Returns the facts that keep the open comments of a node open, on the node that has them afterwards.
+/// Returns the text of a node after the change.
+fn canonical_after(after: &Tree, texts: &ShapeTexts, node: NodeId) -> Option<CanonicalHash> {
+    let changed = texts.rewritten.get(&node).or(texts.reworded.get(&node));
+    match changed {
+        Some(ObservedContent::Text { canonical, .. }) => Some(*canonical),
+        Some(ObservedContent::Missing | ObservedContent::Unreadable { .. }) => None,
+        None => after.get(node)?.content.canonical_hash(),
+    }
+}
+
+/// Returns the facts that keep the open comments of a node open, on the node and the text that have
+/// them afterwards.
 fn keep_comments_open(
     tx: &dyn Transaction,
     tree: &Tree,
     from: NodeId,
-    to: NodeId,
+    (to, plan): (NodeId, Option<CanonicalHash>),
     now: Timestamp,
 ) -> Result<Vec<Fact>, Failure> {
     let Some(node) = tree.get(from) else {
@@ -174,11 +216,14 @@ fn keep_comments_open(
         if !comment.is_open(node) && from == to {
             continue;
         }
-        let after = Comment {
+        let mut after = Comment {
             node: to,
             carried_at: comment.is_open(node).then_some(now),
             ..comment.clone()
         };
+        if comment.is_open(node) && comment.place.plan.is_some() {
+            after.place.plan = plan;
+        }
         if from == to {
             facts.extend(record_changed_fact(&key, Some(&comment), Some(&after)));
         } else {

@@ -6,11 +6,14 @@
 //! way and records nothing.
 
 mod attached;
+mod moved_evidence;
+mod path_records;
 mod resolve;
 mod shape_files;
 
 use std::collections::HashMap;
 
+use domain::duplicate_ids::id_of_alias;
 use domain::fact::Fact;
 use domain::front_matter::{remove_keys, set_key};
 use domain::ids::{NodeId, OperationId, VersionHash};
@@ -21,15 +24,15 @@ use domain::policy::SignaturePolicy;
 use domain::ports::{Snapshot, Transaction};
 use domain::profile::{Level, Profile};
 use domain::shape::{
-    FileMoves, Layout, ReferenceRewriter, ShapeContext, ShapeRequest, ShapeTexts, apply_layout,
-    compose_new_text, decide_shape_facts, merge_texts, plan_layout, split_text,
+    AddedNode, FileMoves, Layout, ReferenceRewriter, ShapeContext, ShapeRequest, ShapeTexts,
+    apply_layout, compose_new_text, decide_shape_facts, merge_texts, plan_layout, split_text,
 };
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::attached::AttachedChanges;
+use self::attached::{AttachedChanges, ShapedPlans};
 use self::resolve::ResolvedChange;
 use self::shape_files::ShapeFiles;
 pub(crate) use self::shape_files::list_files_below;
@@ -139,6 +142,9 @@ pub struct ShapeOutcome {
     /// Plan files with other references or another text.
     pub changed_files: Vec<String>,
     pub removed_files: Vec<String>,
+    /// Files that stay in the folder of a plan that is moved or removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_files: Vec<LeftFileView>,
     pub changed_entities: Vec<TransitionView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationId>,
@@ -163,6 +169,13 @@ impl ShapeOutcome {
 pub struct RenamedView {
     pub was: String,
     pub path: String,
+}
+
+/// A file that stays although its plan goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftFileView {
+    pub path: String,
+    pub reason: String,
 }
 
 /// A file before and after.
@@ -272,10 +285,11 @@ fn prepare_change(
     };
     let layout = plan_layout(shape, &resolved.request)?;
     resolved.refuse_taken(&layout)?;
-    let moves = FileMoves::from_layout(tree, resolved.profile, &layout);
+    let mut moves = FileMoves::from_layout(tree, resolved.profile, &layout);
+    // Before the references: a link to a file that is left has to lead there.
+    let mut files = ShapeFiles::gather(ctx, &mut moves)?;
     let after = apply_layout(tree, &layout, new_node(&layout, now));
     let rewriter = ReferenceRewriter::new(tree, &after, ctx.profiles, &layout, &moves);
-    let mut files = ShapeFiles::gather(ctx, &moves)?;
     let mut texts = NewTexts::default();
     // Every plan of the project, not only the changed ones: any text may name a node whose path
     // changes.
@@ -302,7 +316,17 @@ fn prepare_change(
     // Gathering imports edits of the memory's files into the state, which a preview must not do.
     let attached = match is_preview {
         true => AttachedChanges::default(),
-        false => AttachedChanges::gather(ctx, tx, tree, &after, &layout, &shape_texts, now)?,
+        false => {
+            let change = ShapedPlans {
+                tree,
+                after: &after,
+                layout: &layout,
+                moves: &moves,
+                files: &files,
+                planned,
+            };
+            AttachedChanges::gather(ctx, tx, &change, &shape_texts, now)?
+        }
     };
     facts.extend(attached.facts());
     // Last: a status follows from all facts before it, the carried approvals included.
@@ -393,6 +417,20 @@ fn name_new_parent(node: &Node, layout: &Layout, after: &Tree, text: String) -> 
     }
 }
 
+/// Returns the text of a new plan with its place in the front matter: plans of a flat level are in one
+/// folder, and the scan knows their parents from their texts alone.
+fn name_place(added: &AddedNode, after: &Tree, text: &str) -> String {
+    let text = set_key(text, "id", &format!("'{}'", added.name.alias));
+    match added.parent.and_then(|parent| after.get(parent)) {
+        Some(parent) => set_key(
+            &text,
+            "parent",
+            &format!("'{}'", id_of_alias(&parent.alias)),
+        ),
+        None => text,
+    }
+}
+
 /// Composes the texts of a new, split or merged plan.
 fn compose_texts(
     ctx: &Context<'_>,
@@ -416,6 +454,9 @@ fn compose_texts(
             .map(|(alias, text)| (alias.as_str(), text.as_str()));
         let title = resolved.title.as_deref();
         let mut text = compose_new_text(level, &added.name.alias, title, sibling);
+        if level.is_flat() {
+            text = name_place(added, after, &text);
+        }
         if let (ShapeRequest::Split { node, .. }, Some(at)) =
             (&resolved.request, &resolved.split_at)
         {
@@ -571,6 +612,7 @@ impl PreparedChange {
             moved_files: self.files.moved_files(),
             changed_files: self.files.changed_files(),
             removed_files: self.files.removed_files(),
+            left_files: self.files.left_files(),
             changed_entities,
             operation: None,
         }

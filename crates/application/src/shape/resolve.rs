@@ -110,14 +110,15 @@ pub(super) fn resolve_change<'p>(
                 parent,
                 position: Position::Last,
             };
-            Ok(new_plan(
-                profile,
-                level,
-                place,
-                name.clone(),
-                title.clone(),
-                "add",
-            ))
+            let name = match level.is_flat() {
+                true => {
+                    let taken = list_taken_ids(ctx, state, level)?;
+                    let parent = parent.and_then(|parent| tree.get(parent));
+                    Some(choose_new_id(ctx, parent, &taken, name.as_deref())?)
+                }
+                false => name.clone(),
+            };
+            Ok(new_plan(profile, level, place, name, title.clone(), "add"))
         }
         ShapeChange::Insert {
             place,
@@ -166,9 +167,12 @@ pub(super) fn resolve_change<'p>(
             children_from,
         } => {
             let node = find(node)?;
-            let from = children_from
-                .as_ref()
-                .map(|name| find(std::slice::from_ref(name)));
+            refuse_without_position(ctx, node)?;
+            // A child of this plan: its alias alone may be that of another parent's child as well.
+            let from = children_from.as_ref().map(|name| {
+                let own = tree.children(node.id).find(|child| child.alias == *name);
+                own.map_or_else(|| find(std::slice::from_ref(name)), Ok)
+            });
             let request = ShapeRequest::Split {
                 node: node.id,
                 children_from: from.transpose()?.map(|child| child.id),
@@ -363,6 +367,7 @@ fn resolve_insert<'p>(
     let found = find_named(ctx, state, tree, std::slice::from_ref(&path));
     let missing = match found {
         Ok(node) => {
+            refuse_without_position(ctx, node)?;
             let profile = profile_of(ctx, node)?;
             let level = profile.find_level(&node.level).ok_or(Unresolved::Nothing)?;
             let position = match after {
@@ -405,6 +410,42 @@ fn resolve_insert<'p>(
     };
     let name = number.is_none().then(|| alias.to_owned());
     Ok(new_plan(profile, level, place, name, title, "insert"))
+}
+
+/// Chooses the id of a new plan: the wanted one, if nothing has it, or the next free one.
+fn choose_new_id(
+    ctx: &Context<'_>,
+    parent: Option<&Node>,
+    taken: &[String],
+    wanted: Option<&str>,
+) -> Result<String, Failure> {
+    match (wanted, parent) {
+        (Some(wanted), _) if taken.iter().any(|id| id == wanted) => {
+            let what = format!("the id `{wanted}` is in use, here or on another branch");
+            Err(Failure::conflict(what).with_step("leave `--name` out: the next free id"))
+        }
+        (Some(wanted), _) => Ok(wanted.to_owned()),
+        (None, Some(parent)) => Ok(next_child_id(id_of_alias(&parent.alias), taken)),
+        (None, None) => Ok(choose_root_id(ctx.policy.ids, taken)),
+    }
+}
+
+/// Refuses a place before or after a plan with an id, which has no position among its siblings.
+fn refuse_without_position(ctx: &Context<'_>, node: &Node) -> Result<(), Failure> {
+    let level = profile_of(ctx, node)?.find_level(&node.level);
+    if !level.is_some_and(Level::is_flat) {
+        return Ok(());
+    }
+    let what = format!(
+        "`{}` has an id and no number, so nothing comes right before or after it",
+        node.alias
+    );
+    Err(Failure::refused(what)
+        .with_step(format!("tl add {} --under {}", node.level, node.alias))
+        .with_step(format!(
+            "tl ticket split {} TITLE   # the parts below it",
+            node.alias
+        )))
 }
 
 /// Chooses the new number, id or name of a plan.

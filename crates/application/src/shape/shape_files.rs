@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use domain::file_writes::is_project_path;
 use domain::ids::NodeId;
 use domain::ports::{FileReadResult, FileStatResult, FolderEntryKind, PlanFiles};
 use domain::profile::{Level, parent_folder};
 use domain::shape::FileMoves;
 use domain::tree::Tree;
 
-use super::MovedFileView;
+use super::{LeftFileView, MovedFileView};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
@@ -25,6 +26,8 @@ pub(super) struct ShapeFiles {
     /// New texts, by path afterwards, with the path they had.
     texts: BTreeMap<String, NewFile>,
     removed: Vec<String>,
+    /// Files that stay although their plan goes, with the reason.
+    left: BTreeMap<String, String>,
 }
 
 struct NewFile {
@@ -33,39 +36,73 @@ struct NewFile {
 }
 
 impl ShapeFiles {
-    /// Lists the files that move or go, and reads those that move.
-    pub(super) fn gather(ctx: &Context<'_>, moves: &FileMoves) -> Result<Self, Failure> {
-        let mut sources: Vec<String> = moves
+    /// Lists the files that move or go, and reads those that move. Others in the folders of moved plans
+    /// are left, and `moves` is told so.
+    pub(super) fn gather(ctx: &Context<'_>, moves: &mut FileMoves) -> Result<Self, Failure> {
+        let is_there =
+            |path: &&str| matches!(ctx.files.stat_file(path), FileStatResult::Present(_));
+        let own: Vec<String> = moves
             .exact_sources()
-            .filter(|path| matches!(ctx.files.stat_file(path), FileStatResult::Present(_)))
+            .filter(is_there)
             .map(str::to_owned)
             .collect();
+        let mut beside = Vec::new();
         for folder in moves.source_folders() {
-            list_files_below(ctx, &folder, &mut sources)?;
+            list_files_below(ctx, &folder, &mut beside)?;
         }
         let mut files = Self {
             moved: BTreeMap::new(),
             current: HashMap::new(),
             texts: BTreeMap::new(),
             removed: Vec::new(),
+            left: BTreeMap::new(),
         };
-        for path in sources {
-            let Some(target) = moves.target_of(&path) else {
-                continue;
-            };
-            // A plan may be named both by its own path and by the folder of its parent.
-            if !files.moved.contains_key(&path) {
+        for path in own {
+            // A plan without its text would be another plan, so the change is refused.
+            if let Some(target) = moves.target_of(&path) {
                 let text = read_movable_file(ctx, &path)?;
-                files.current.insert(path.clone(), text);
-                files.moved.insert(path, target);
+                files.add_moved(path, target, text);
             }
         }
-        let is_there =
-            |path: &&str| matches!(ctx.files.stat_file(path), FileStatResult::Present(_));
+        for path in beside {
+            // A plan is named both by its own path and by the folder of its parent.
+            let target = moves.target_of(&path);
+            let Some(target) = target.filter(|_| !files.moved.contains_key(&path)) else {
+                continue;
+            };
+            match read_file_beside(ctx, &path)? {
+                FileBeside::Text(text) => files.add_moved(path, target, text),
+                FileBeside::Left(why) => {
+                    moves.leave_file(&path);
+                    files.left.extend(why.map(|why| (path, why)));
+                }
+            }
+        }
         let removed = moves.removed_files().filter(is_there);
         files.removed = removed.map(str::to_owned).collect();
+        files.list_orphans(ctx, moves)?;
         files.refuse_occupied(ctx)?;
         Ok(files)
+    }
+
+    fn add_moved(&mut self, path: String, target: String, text: String) {
+        self.current.insert(path.clone(), text);
+        self.moved.insert(path, target);
+    }
+
+    /// Lists what is left in the folders of removed plans: notes and pictures are their author's.
+    fn list_orphans(&mut self, ctx: &Context<'_>, moves: &FileMoves) -> Result<(), Failure> {
+        let mut found = Vec::new();
+        for folder in moves.removed_folders() {
+            list_files_below(ctx, folder, &mut found)?;
+        }
+        for path in found {
+            let is_known = self.is_removed(&path) || self.moved.contains_key(&path);
+            if !is_known && !is_system_file(&path) && !path.contains("/backups/") {
+                self.left.insert(path, "its plan is removed".to_owned());
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a move onto a file that stays.
@@ -110,6 +147,17 @@ impl ShapeFiles {
     /// Returns where a file is afterwards.
     pub(super) fn target_of(&self, path: &str) -> String {
         self.moved.get(path).map_or(path, String::as_str).to_owned()
+    }
+
+    /// Whether a file is removed.
+    pub(super) fn is_removed(&self, path: &str) -> bool {
+        self.removed.iter().any(|removed| removed == path)
+    }
+
+    /// Iterates over the files that move or are removed, by the paths they have now.
+    pub(super) fn changed_sources(&self) -> impl Iterator<Item = &str> {
+        let sources = self.moved.keys().chain(&self.removed);
+        sources.map(String::as_str)
     }
 
     /// Plans another text for a file that is `path` now and `target` afterwards.
@@ -214,6 +262,15 @@ impl ShapeFiles {
         changed.map(|(path, _)| path.clone()).collect()
     }
 
+    pub(super) fn left_files(&self) -> Vec<LeftFileView> {
+        let left = self.left.iter();
+        left.map(|(path, reason)| LeftFileView {
+            path: path.clone(),
+            reason: reason.clone(),
+        })
+        .collect()
+    }
+
     pub(super) fn removed_files(&self) -> Vec<String> {
         self.removed.clone()
     }
@@ -245,14 +302,50 @@ pub(crate) fn list_files_below(
     Ok(())
 }
 
-/// Reads a file that is moved. One that is not text could not be written again.
+/// Reads a plan or its prose, which is moved. One that is not text could not be written again.
 fn read_movable_file(ctx: &Context<'_>, path: &str) -> Result<String, Failure> {
-    let why = match ctx.files.read_file(path, ctx.policy.max_plan_bytes) {
-        FileReadResult::Text { text, .. } => return Ok(text),
-        FileReadResult::Missing => "it is gone".to_owned(),
-        FileReadResult::Unreadable { why, .. } => why,
-    };
+    match ctx.files.read_file(path, ctx.policy.max_plan_bytes) {
+        FileReadResult::Text { text, .. } => Ok(text),
+        FileReadResult::Missing => Err(refuse_moving(path, "it is gone")),
+        FileReadResult::Unreadable { why, .. } => Err(refuse_moving(path, &why)),
+    }
+}
+
+/// Another file in the folder of a plan that is moved.
+enum FileBeside {
+    Text(String),
+    /// It is left, with the reason if a person has to know it.
+    Left(Option<String>),
+}
+
+/// Reads another file in the folder of a plan. What is written has to be in the redo note as a text: a
+/// picture or a link stays, and does not keep the plan from moving.
+fn read_file_beside(ctx: &Context<'_>, path: &str) -> Result<FileBeside, Failure> {
+    if is_system_file(path) {
+        return Ok(FileBeside::Left(None));
+    }
+    if !is_project_path(path) {
+        let why = "hidden files are not moved".to_owned();
+        return Ok(FileBeside::Left(Some(why)));
+    }
+    Ok(match ctx.files.read_file(path, ctx.policy.max_plan_bytes) {
+        FileReadResult::Text { text, .. } => FileBeside::Text(text),
+        FileReadResult::Missing => FileBeside::Left(None),
+        FileReadResult::Unreadable {
+            why,
+            transient: true,
+        } => return Err(refuse_moving(path, &why)),
+        FileReadResult::Unreadable { why, .. } => FileBeside::Left(Some(why)),
+    })
+}
+
+fn refuse_moving(path: &str, why: &str) -> Failure {
     let what = format!("`{path}` cannot be moved with its plan: {why}");
-    Err(Failure::refused(what)
-        .with_step(format!("move `{path}` out of the folder, then try again")))
+    Failure::refused(what).with_step(format!("move `{path}` out of the folder, then try again"))
+}
+
+/// Whether a file is made by a file manager in every folder it shows.
+fn is_system_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    [".DS_Store", "Thumbs.db", "desktop.ini"].contains(&name)
 }

@@ -16,12 +16,12 @@ use domain::policy::CascadePolicy;
 
 use crate::world::{World, assert_refused, words};
 
-fn change(world: &World, change: ShapeChange) -> Result<ShapeOutcome, Failure> {
+pub(crate) fn change(world: &World, change: ShapeChange) -> Result<ShapeOutcome, Failure> {
     let dry_run = false;
     change_shape(&world.ctx(), &ChangeShapeRequest { change, dry_run })
 }
 
-fn insert(world: &World, place: &str) -> Result<ShapeOutcome, Failure> {
+pub(crate) fn insert(world: &World, place: &str) -> Result<ShapeOutcome, Failure> {
     let insert = ShapeChange::Insert {
         place: words(place),
         under: None,
@@ -31,7 +31,7 @@ fn insert(world: &World, place: &str) -> Result<ShapeOutcome, Failure> {
     change(world, insert)
 }
 
-fn chapter_file(number: usize) -> String {
+pub(crate) fn chapter_file(number: usize) -> String {
     format!("acts/act-1/chapters/chapter-{number:02}/plan.md")
 }
 
@@ -41,7 +41,7 @@ fn scene_file(chapter: usize) -> String {
 
 /// An act with seven approved chapters of one scene each, whose texts have their numbers and name each
 /// other, as people write them.
-fn novel() -> World {
+pub(crate) fn novel() -> World {
     let world = World::new();
     let list: String = (1..=7)
         .map(|number| format!("- Глава {number}: событие {number}\n"))
@@ -451,4 +451,30 @@ fn an_edited_line_of_a_list_touches_the_child_it_names_alone() {
         .map(|number| world.status(&format!("chapter {number}")) == Status::RequiresRevalidation)
         .collect();
     assert_eq!(stale, [false, false, true]);
+}
+
+/// Defect: a line of the list that names no chapter touched none.
+#[test]
+fn an_edited_line_that_names_no_child_touches_all() {
+    let mut world = World::new();
+    world.policy.cascade = CascadePolicy::Precise;
+    let act = |rule: &str| format!("# Акт 1\n\n- Глава 1: маяк\n- {rule}\n- Глава 2: шторм\n");
+    world
+        .files
+        .edit("acts/act-1/strategic-plan.md", &act("без магии"));
+    world.approve("act-1").unwrap();
+    for number in 1..=2 {
+        world.files.edit(&chapter_file(number), "# План\n");
+        world.approve(&format!("chapter {number}")).unwrap();
+    }
+    world
+        .files
+        .edit("acts/act-1/strategic-plan.md", &act("с магией"));
+    world.approve("act-1").unwrap();
+    for number in 1..=2 {
+        assert_eq!(
+            world.status(&format!("chapter {number}")),
+            Status::RequiresRevalidation
+        );
+    }
 }

@@ -6,6 +6,7 @@ use application::views::DiffView;
 use clap::Args;
 use domain::approval_question::order_additions_first;
 use domain::diff::{DiffLine, DiffLineKind, Emphasis};
+use domain::text::reveal_invisible;
 
 use crate::completion::node_and_version_completer;
 use crate::exit_code::ExitCode;
@@ -90,7 +91,7 @@ fn print_diff_line(ui: Ui, line: &DiffLine) {
             } else {
                 style
             },
-            piece,
+            reveal_invisible(piece),
         ));
     }
     ui.print_line(text);

@@ -7,8 +7,11 @@ use domain::node_reference::NodeReference;
 use domain::profile::Profile;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{DIM, Ui, styled};
+use crate::ui::{DIM, Ui, WARN, styled};
 use crate::wiring::App;
+
+/// Maximum number of printed files that stay where they are.
+const MAX_PRINTED_LEFT_FILES: usize = 10;
 
 /// Separates the words of a node from those of an option that names another one, in one word or two:
 /// `--under act-1` and `--under act 1`. The second word of an option is its own if it is a number, and
@@ -94,6 +97,21 @@ fn print_outcome(ui: Ui, outcome: &ShapeOutcome) {
     }
     for file in &outcome.removed_files {
         dim(format!("  removed  {file}"));
+    }
+    for file in outcome.left_files.iter().take(MAX_PRINTED_LEFT_FILES) {
+        ui.print_line(format_args!(
+            "  {}     {} ({})",
+            styled(WARN, "left"),
+            file.path,
+            file.reason
+        ));
+    }
+    if let more @ 1.. = outcome
+        .left_files
+        .len()
+        .saturating_sub(MAX_PRINTED_LEFT_FILES)
+    {
+        ui.print_line(format_args!("  … and {more} more files that are left"));
     }
     for change in &outcome.changed_entities {
         ui.print_line(format_args!(

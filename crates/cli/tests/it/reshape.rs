@@ -317,6 +317,31 @@ fn two_words_name_a_plan_everywhere_and_a_missing_option_is_named() {
     assert!(text.starts_with("# Пролог\n"), "{text}");
 }
 
+/// Defects: neighbours of the misspellings that were known were passed by in silence.
+#[test]
+fn plans_beside_the_folders_of_plans_are_named() {
+    let project = book(&ENGLISH);
+    for file in [
+        "acts/act-1/chapter-09/plan.md",
+        "acts/Act 5/strategic-plan.md",
+        "act-8/strategic-plan.md",
+        "acts/act-1/chapters/chapter-02/scene-0209-blueprint.md",
+    ] {
+        project.write(file, "# Plan\n");
+    }
+    let found = project.run(&["--json", "check"]).stdout;
+    for expected in [
+        "acts/act-1/chapters/chapter-09/plan.md",
+        "acts/act-5/strategic-plan.md",
+        "acts/act-8/strategic-plan.md",
+        "acts/act-1/chapters/chapter-02/scenes/scene-0209-blueprint.md",
+    ] {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+    project.ok(&["move", "act-8/strategic-plan.md"]);
+    assert!(statuses(&project).contains(&"act-8 draft".to_owned()));
+}
+
 /// Defect: gaps at the top could not be closed, and a renumbering without any gap was an operation, which a plain undo then
 /// took back.
 #[test]

@@ -1,8 +1,9 @@
 //! Files that look like plans but fit no pattern, and the path they should have.
 //!
-//! Tolerant where [`super::locate_plan`] is exact: other spellings of a number (`chapter-1`, `act-01`),
-//! another case (`Plan.md`), another plan's file name (`plan.md` for `strategic-plan.md`), a missing
-//! suffix (`scene-0207.md`). A file without any of a level's words is not a plan.
+//! Tolerant where [`super::locate_plan`] is exact: other spellings of a number (`chapter-1`, `act-01`,
+//! `Act 5`, `глава-3`, `11`), another case (`Plan.md`), another plan's file name (`plan.md` for
+//! `strategic-plan.md`), a missing suffix (`scene-0207.md`) or folder (`act-1/chapter-09/plan.md`). A file
+//! without any of a level's words is not a plan.
 
 use super::{FilePattern, Level, Profile, locate_output, locate_plan, parent_folder};
 
@@ -38,25 +39,45 @@ fn expect_below(
     folder: &str,
 ) -> Option<String> {
     level.file_patterns().find_map(|pattern| {
-        let rest = strip_folders(pattern, parts)?;
-        let (entry, rest) = rest.split_first()?;
-        let alias = read_entry(level, pattern, entry, above)?;
+        let listed = strip_folders(pattern, parts);
+        // The folder of the level may be missing, but not the word of the plan too.
+        let place = match listed {
+            Some(_) => EntryPlace::Listed,
+            None => EntryPlace::Elsewhere,
+        };
+        let (entry, rest) = listed.unwrap_or(parts).split_first()?;
+        let alias = read_entry(level, pattern, entry, above, place)?;
         let expected = level.file.as_ref()?.file_for(folder, &alias);
         if rest.is_empty() {
-            return entry.to_lowercase().ends_with(".md").then_some(expected);
+            // A file `chapter-3.md` outside of its folder is a user's manuscript.
+            let is_plan = pattern.entry_is_file() || place == EntryPlace::Listed;
+            let is_markdown = entry.to_lowercase().ends_with(".md");
+            return (is_plan && is_markdown).then_some(expected);
         }
-        if let [name] = rest
-            && !pattern.entry_is_file()
-        {
-            return is_plan_name(name, &pattern.file_name(&alias), &alias).then_some(expected);
-        }
+        let number = level.number_of(&alias);
+        let below = parent_folder(&expected).to_owned();
         let mut levels = profile
             .levels_under(&level.name)
             .filter(|level| !level.is_flat());
-        let number = level.number_of(&alias);
-        let below = parent_folder(&expected).to_owned();
-        levels.find_map(|level| expect_below(profile, level, rest, Some((&alias, number)), &below))
+        // First of a level below: `scene-0209-blueprint.md` beside the chapter's plan is no other
+        // chapter's plan.
+        let of_below = levels
+            .find_map(|level| expect_below(profile, level, rest, Some((&alias, number)), &below));
+        of_below.or_else(|| match rest {
+            [name] if !pattern.entry_is_file() => {
+                is_plan_name(name, &pattern.file_name(&alias), &alias).then_some(expected)
+            }
+            _ => None,
+        })
     })
+}
+
+/// Where an entry lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EntryPlace {
+    /// In the folder in which its level's plans lie.
+    Listed,
+    Elsewhere,
 }
 
 /// Removes the folders of a pattern from the start of a path, ignoring case.
@@ -77,7 +98,11 @@ fn read_entry(
     pattern: &FilePattern,
     entry: &str,
     above: Above<'_>,
+    place: EntryPlace,
 ) -> Option<String> {
+    if place == EntryPlace::Elsewhere && !level.alias.is_numbered() {
+        return None;
+    }
     let stem = match pattern.entry_is_file() {
         true => strip_markdown(entry)?,
         false => entry,
@@ -91,12 +116,32 @@ fn read_entry(
     let mut candidates: Vec<&str> = exact.into_iter().chain([stem]).chain(cut).collect();
     // The longest first: `interlude-04` before `interlude`.
     candidates.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    candidates.into_iter().find_map(|name| {
-        let is_number = name.chars().all(|c| c.is_ascii_digit());
-        let read = level.read_alias(name).ok().filter(|_| !is_number)?;
+    let read = |name: &str| {
+        let read = level.read_alias(name).ok()?;
         let fits = above.is_none_or(|(alias, number)| read.belongs_to(alias, number));
         fits.then_some(read.alias)
+    };
+    let is_number = |name: &str| name.chars().all(|c| c.is_ascii_digit());
+    let exact = candidates
+        .into_iter()
+        .find_map(|name| read(name).filter(|_| !is_number(name)));
+    exact.or_else(|| {
+        let digits = labelled_number(level, stem)?;
+        // A number alone is the name of a folder, in the folder of its level.
+        let is_bare = digits == stem;
+        let may_be_bare = place == EntryPlace::Listed && !pattern.entry_is_file();
+        (!is_bare || may_be_bare).then(|| read(digits)).flatten()
     })
+}
+
+/// Returns the number at the end of a name that has one of the level's words before it, or nothing.
+fn labelled_number<'s>(level: &Level, stem: &'s str) -> Option<&'s str> {
+    let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let digits = stem.get(word.len()..).filter(|digits| !digits.is_empty())?;
+    let word = word.trim_end_matches(['-', '_', ' ', '.']).to_lowercase();
+    let mut labels = level.labels.iter().chain([&level.name]);
+    let is_known = labels.any(|label| label.trim_end_matches('.').to_lowercase() == word);
+    (word.is_empty() || is_known).then_some(digits)
 }
 
 fn strip_markdown(name: &str) -> Option<&str> {
@@ -162,7 +207,47 @@ mod tests {
                 "chapters/chapter-3/plan.md",
                 Some("chapters/chapter-03/plan.md"),
             ),
+            (
+                "acts/act-1/chapter-09/plan.md",
+                Some("acts/act-1/chapters/chapter-09/plan.md"),
+            ),
+            (
+                "act-8/strategic-plan.md",
+                Some("acts/act-8/strategic-plan.md"),
+            ),
+            (
+                "acts/act_5/strategic-plan.md",
+                Some("acts/act-5/strategic-plan.md"),
+            ),
+            ("acts/Act 6/plan.md", Some("acts/act-6/strategic-plan.md")),
+            (
+                "acts/act-1/chapters/глава-3/plan.md",
+                Some("acts/act-1/chapters/chapter-03/plan.md"),
+            ),
+            (
+                "acts/act-1/chapters/ch-10/plan.md",
+                Some("acts/act-1/chapters/chapter-10/plan.md"),
+            ),
+            (
+                "acts/act-1/chapters/11/plan.md",
+                Some("acts/act-1/chapters/chapter-11/plan.md"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-13.md",
+                Some("acts/act-1/chapters/chapter-13/plan.md"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-02/scene-0209-blueprint.md",
+                Some("acts/act-1/chapters/chapter-02/scenes/scene-0209-blueprint.md"),
+            ),
             // Plans, prose, notes and other people's files.
+            ("chapter-3.md", None),
+            ("act-1/notes.md", None),
+            ("act/plan.md", None),
+            ("2024/plan.md", None),
+            ("src/act-3/plan.md", None),
+            ("acts/act-1/chapters/11/notes.md", None),
+            ("acts/act-1/2024.md", None),
             ("acts/act-1/strategic-plan.md", None),
             ("acts/act-1/chapters/chapter-01/content/scene-0107.md", None),
             ("acts/act-1/notes.md", None),

@@ -22,7 +22,7 @@ use crate::work::work_level::WorkLevel;
 pub use misplaced::find_expected_path;
 pub use parse::parse_profile;
 pub use pattern::{AliasNames, AliasPattern, FilePattern, NotAnAlias, ReadAlias};
-pub use plan_place::{PlanPlace, locate_output, locate_plan};
+pub use plan_place::{PlanPlace, locate_items, locate_output, locate_plan};
 
 /// One kind of tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

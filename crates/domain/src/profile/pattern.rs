@@ -29,6 +29,15 @@ pub struct AliasNames {
     pub last: Vec<String>,
 }
 
+impl AliasNames {
+    /// Returns the names as they are typed, in the order of the book.
+    fn list_examples(&self) -> Vec<String> {
+        let between = self.between.iter().map(|name| format!("{name}-4"));
+        let (first, last) = (self.first.iter().cloned(), self.last.iter().cloned());
+        first.chain(between).chain(last).collect()
+    }
+}
+
 /// Sort key of a node that comes before every number.
 const ORDER_FIRST: i64 = -1;
 /// Sort key of a node that comes after every number.
@@ -77,6 +86,8 @@ pub enum NotAnAlias {
         level: String,
         text: String,
         expected: String,
+        /// Names that the level accepts besides numbers.
+        names: Vec<String>,
     },
     #[error("`{text}` is not a valid {level}: the number must be {}–{}", range.start(), range.end())]
     OutOfRange {
@@ -281,6 +292,7 @@ impl AliasPattern {
             level: level.to_owned(),
             text: text.to_owned(),
             expected: self.example_alias(),
+            names: self.names.list_examples(),
         })?;
         match read.number.filter(|_| self.is_numbered()) {
             Some(own) if !range.contains(&own) => Err(NotAnAlias::OutOfRange {

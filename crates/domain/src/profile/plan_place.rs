@@ -33,6 +33,8 @@ impl PlanPlace<'_> {
 enum FileRole {
     Plan,
     Output,
+    /// A file beside the plan, whose items are the nodes below it.
+    Items,
 }
 
 /// Returns the node whose plan the file at `path` is or would be; `path` is relative to the
@@ -48,9 +50,17 @@ pub fn locate_output<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlac
     locate_file(profiles, path, FileRole::Output)
 }
 
+/// Returns the node beside whose plan the file at `path` lies, if its items are nodes below that one.
+#[must_use]
+pub fn locate_items<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>> {
+    locate_file(profiles, path, FileRole::Items)
+}
+
 fn locate_file<'p>(profiles: &'p [Profile], path: &str, role: FileRole) -> Option<PlanPlace<'p>> {
-    let has_role = |profile: &&Profile| {
-        role == FileRole::Plan || profile.levels.iter().any(|level| level.output.is_some())
+    let has_role = |profile: &&Profile| match role {
+        FileRole::Plan => true,
+        FileRole::Output => profile.levels.iter().any(|level| level.output.is_some()),
+        FileRole::Items => profile.levels.iter().any(|level| level.items.is_some()),
     };
     profiles.iter().filter(has_role).find_map(|profile| {
         let mut roots = profile.levels.iter().filter(|level| level.root);
@@ -96,12 +106,19 @@ fn locate_below<'p>(
         let (alias, file) = pattern.alias_at(path)?;
         let read = parse_alias(alias)?;
         aliases.push(read.alias.clone());
-        let found = if file == path {
-            (role == FileRole::Plan).then(|| PlanPlace {
+        let is_wanted = match role {
+            FileRole::Plan => file == path,
+            FileRole::Output => false,
+            FileRole::Items => is_items_file(profile, level, &file, path),
+        };
+        let found = if is_wanted {
+            Some(PlanPlace {
                 profile,
                 level,
                 aliases: aliases.clone(),
             })
+        } else if file == path {
+            None
         } else {
             let rest = path
                 .strip_prefix(parent_folder(&file))
@@ -121,9 +138,23 @@ fn locate_below<'p>(
     })
 }
 
+/// Whether `path` is the file of items beside the plan file of a node.
+fn is_items_file(profile: &Profile, level: &Level, plan: &str, path: &str) -> bool {
+    let name = match (parent_folder(plan), path) {
+        ("", path) => Some(path),
+        (folder, path) => path
+            .strip_prefix(folder)
+            .and_then(|rest| rest.strip_prefix('/')),
+    };
+    let mut items = profile
+        .levels_under(&level.name)
+        .filter_map(|level| level.items.as_deref());
+    items.any(|items| name == Some(items))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{locate_output, locate_plan};
+    use super::{locate_items, locate_output, locate_plan};
     use crate::profile::built_in_profile;
 
     #[test]
@@ -146,6 +177,25 @@ mod tests {
         ];
         for (path, expected) in cases {
             let found = locate_output(&profiles, path).map(|place| place.path_alias());
+            assert_eq!(found.as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_items_says_below_which_plan_they_are() {
+        let profiles: Vec<_> = ["story", "tickets"]
+            .into_iter()
+            .filter_map(built_in_profile)
+            .collect();
+        for (path, expected) in [
+            ("tickets/017a-loc/test-definitions.md", Some("017a")),
+            ("tickets/017a-loc/ticket.md", None),
+            ("tickets/017a-loc/notes/test-definitions.md", None),
+            ("tickets/test-definitions.md", None),
+            ("acts/act-1/test-definitions.md", None),
+            ("test-definitions.md", None),
+        ] {
+            let found = locate_items(&profiles, path).map(|place| place.path_alias());
             assert_eq!(found.as_deref(), expected, "{path}");
         }
     }

@@ -19,6 +19,10 @@ pub struct FileMoves {
     folders: Vec<(String, String)>,
     /// Plan and output files of removed plans.
     removed: BTreeSet<String>,
+    /// Folders of removed plans, without a slash.
+    removed_folders: BTreeSet<String>,
+    /// Files that cannot be moved with their folder.
+    staying: BTreeSet<String>,
 }
 
 impl FileMoves {
@@ -50,11 +54,19 @@ impl FileMoves {
         }
         for node in layout.removed.iter().filter_map(|id| tree.get(*id)) {
             moves.removed.extend(node.path.clone());
-            let level = profile.find_level(&node.level);
-            let output = level.and_then(|level| level.output.as_ref());
-            moves.removed.extend(
-                output.map(|output| output.file_for(&folder_above(tree, node), &node.alias)),
-            );
+            let Some(level) = profile.find_level(&node.level) else {
+                continue;
+            };
+            let above = folder_above(tree, node);
+            let output = level.output.as_ref();
+            moves
+                .removed
+                .extend(output.map(|output| output.file_for(&above, &node.alias)));
+            let own = level.file_patterns().find_map(|pattern| {
+                let folder = listed_entry(level, pattern, &above, node.path.as_deref()?)?;
+                (!pattern.entry_is_file()).then(|| folder.trim_end_matches('/').to_owned())
+            });
+            moves.removed_folders.extend(own);
         }
         // Longest first, so that the innermost folder decides; the name only makes the order
         // definite.
@@ -89,20 +101,10 @@ impl FileMoves {
             return;
         }
         self.exact.insert(old.clone(), new.clone());
-        let flat = level.is_flat();
-        let listed = |pattern: &FilePattern, folder: &str, path: &str| {
-            let folder = if flat { "" } else { folder };
-            let entry = pattern.entry_of(folder, path)?;
-            let listing = pattern.listing_folder(folder);
-            Some(match listing.as_str() {
-                "" => format!("{entry}/"),
-                _ => format!("{listing}/{entry}/"),
-            })
-        };
         let own_folder = level.file_patterns().find_map(|pattern| {
             let folders = (
-                listed(pattern, &old_above, old)?,
-                listed(pattern, new_above, new)?,
+                listed_entry(level, pattern, &old_above, old)?,
+                listed_entry(level, pattern, new_above, new)?,
             );
             // Only a folder of its own moves as a whole; files beside a shared one belong to
             // others.
@@ -115,9 +117,17 @@ impl FileMoves {
         }
     }
 
+    /// Leaves a file where it is, although its folder moves; links go on leading there.
+    pub fn leave_file(&mut self, path: &str) {
+        self.staying.insert(path.to_owned());
+    }
+
     /// Returns where a file goes; `None` if it stays.
     #[must_use]
     pub fn target_of(&self, path: &str) -> Option<String> {
+        if self.staying.contains(path) {
+            return None;
+        }
         // Plan and output have names of their own, which no folder's move may decide.
         if let Some(target) = self.exact.get(path) {
             return Some(target.clone()).filter(|target| target != path);
@@ -160,10 +170,26 @@ impl FileMoves {
         self.exact.keys().map(String::as_str)
     }
 
+    /// Iterates over the folders of removed plans.
+    pub fn removed_folders(&self) -> impl Iterator<Item = &str> {
+        self.removed_folders.iter().map(String::as_str)
+    }
+
     /// Iterates over the plan and output files of removed plans.
     pub fn removed_files(&self) -> impl Iterator<Item = &str> {
         self.removed.iter().map(String::as_str)
     }
+}
+
+/// Returns the entry with a plan in the folder where its pattern lists plans, with a trailing slash.
+fn listed_entry(level: &Level, pattern: &FilePattern, above: &str, path: &str) -> Option<String> {
+    let above = if level.is_flat() { "" } else { above };
+    let entry = pattern.entry_of(above, path)?;
+    let listing = pattern.listing_folder(above);
+    Some(match listing.as_str() {
+        "" => format!("{entry}/"),
+        _ => format!("{listing}/{entry}/"),
+    })
 }
 
 /// Returns the folder of the parent's file.
