@@ -7,6 +7,7 @@
 
 pub mod documents;
 pub mod expansion;
+mod folding;
 pub mod memory_index;
 pub mod snippet;
 

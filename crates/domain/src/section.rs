@@ -2,7 +2,8 @@
 //!
 //! Headings come from a Markdown parser, so that a `#` in a code block is not taken for one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
@@ -272,19 +273,11 @@ pub fn relied_sections_digest(sections: &[Section], reliance: &Reliance<'_>) -> 
 }
 
 /// Returns the part of a section that concerns a child which only list items or table rows mention:
-/// those with what is nested in and around them, and the text outside lists and tables. `None` if the
-/// child is mentioned elsewhere in the section.
+/// those with what is nested in and around them, those that name no child, and the text outside lists
+/// and tables. `None` if the child is mentioned elsewhere in the section.
 fn relied_lines(section: &Section, names: &[String]) -> Option<String> {
-    let names: Vec<String> = names
-        .iter()
-        .map(|name| name.trim().to_lowercase())
-        .filter(|name| !name.is_empty())
-        .collect();
-    let mentions = |text: &str| {
-        let text = text.to_lowercase();
-        names.iter().any(|name| contains_whole_word(&text, name))
-    };
-    if mentions(&section.heading) {
+    let names = ChildNames::from_names(names);
+    if names.are_in(&section.heading) {
         return None;
     }
     let lines: Vec<&str> = section.body.lines().collect();
@@ -292,13 +285,13 @@ fn relied_lines(section: &Section, names: &[String]) -> Option<String> {
     let mut is_relied = vec![false; lines.len()];
     for (at, kind) in kinds.iter().enumerate() {
         match kind {
-            LineKind::Text if mentions(lines[at]) => return None,
+            LineKind::Text if names.are_in(lines[at]) => return None,
             LineKind::Text => is_relied[at] = true,
-            LineKind::Row if mentions(lines[at]) => is_relied[at] = true,
-            LineKind::Item { indent } if mentions(lines[at]) => {
+            LineKind::Row if names.are_in(lines[at]) => is_relied[at] = true,
+            LineKind::Item { indent } if names.are_in(lines[at]) => {
                 mark_item(&kinds, at, *indent, &mut is_relied);
             }
-            LineKind::Within if mentions(lines[at]) => {
+            LineKind::Within if names.are_in(lines[at]) => {
                 let item = kinds[..at]
                     .iter()
                     .rposition(|kind| matches!(kind, LineKind::Item { .. }));
@@ -309,11 +302,143 @@ fn relied_lines(section: &Section, names: &[String]) -> Option<String> {
             _ => {}
         }
     }
+    // Only where children are named by numbers: in a list of titles nobody knows which lines are.
+    if lines.iter().any(|line| names.are_numbered_in(line)) {
+        mark_unnamed(&lines, &kinds, &names, &mut is_relied);
+    }
     let kept = lines
         .iter()
         .zip(is_relied)
         .filter(|(_, is_relied)| *is_relied);
     Some(kept.map(|(line, _)| *line).collect::<Vec<_>>().join("\n"))
+}
+
+/// Marks the items and rows that name no child, in themselves or by what they are nested in: those
+/// concern every child.
+fn mark_unnamed(lines: &[&str], kinds: &[LineKind], names: &ChildNames, is_relied: &mut [bool]) {
+    let mut outer: Vec<(usize, bool)> = Vec::new();
+    let mut is_of_child = false;
+    for (at, kind) in kinds.iter().enumerate() {
+        match kind {
+            LineKind::Row => is_relied[at] |= !names.name_any(lines[at]),
+            LineKind::Item { indent } => {
+                outer.retain(|(other, _)| other < indent);
+                let further = kinds[at + 1..]
+                    .iter()
+                    .take_while(|kind| matches!(kind, LineKind::Within))
+                    .count();
+                let own = &lines[at..=at + further];
+                is_of_child = outer.last().is_some_and(|(_, named)| *named)
+                    || own.iter().any(|line| names.name_any(line));
+                outer.push((*indent, is_of_child));
+                is_relied[at] |= !is_of_child;
+            }
+            LineKind::Within => is_relied[at] |= !is_of_child,
+            LineKind::Text => outer.clear(),
+        }
+    }
+}
+
+/// The names by which a text may mention a child, in lower case.
+struct ChildNames {
+    whole: Vec<String>,
+    /// Words before a number (`chapter`, `глава`), with the child's numbers after them.
+    numbered: BTreeMap<String, BTreeSet<u32>>,
+}
+
+impl ChildNames {
+    fn from_names(names: &[String]) -> Self {
+        let whole: Vec<String> = names
+            .iter()
+            .map(|name| name.trim().to_lowercase())
+            .filter(|name| !name.is_empty())
+            .collect();
+        let mut numbered: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+        for name in &whole {
+            let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let number = name
+                .get(word.len()..)
+                .and_then(|digits| digits.parse().ok());
+            let word = word.trim_end_matches([' ', '-', '.']);
+            // A title that ends with a number has blanks.
+            if let Some(number) = number.filter(|_| !word.is_empty() && !word.contains(' ')) {
+                numbered.entry(word.to_owned()).or_default().insert(number);
+            }
+        }
+        Self { whole, numbered }
+    }
+
+    /// Whether a text mentions the child.
+    fn are_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        let is_whole = |name: &String| contains_whole_word(&text, name);
+        self.whole.iter().any(is_whole) || self.are_numbered_in(&text)
+    }
+
+    /// Whether a text mentions the child by its number, also in a list or range: `chapters 2–4`.
+    fn are_numbered_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.numbered.iter().any(|(word, numbers)| {
+            let found = find_numbers(&text, word);
+            let mut found = found.iter();
+            found.any(|range| numbers.iter().any(|number| range.contains(number)))
+        })
+    }
+
+    /// Whether a text names the child or one of its siblings by number.
+    fn name_any(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        let mut words = self.numbered.keys();
+        words.any(|word| !find_numbers(&lower, word).is_empty()) || self.are_in(text)
+    }
+}
+
+/// Returns the numbers that follow a word in a text, in lists and ranges too.
+fn find_numbers(text: &str, word: &str) -> Vec<RangeInclusive<u32>> {
+    let mut found = Vec::new();
+    for (start, _) in text.match_indices(word) {
+        let before = text.get(..start).and_then(|head| head.chars().next_back());
+        if before.is_some_and(char::is_alphanumeric) {
+            continue;
+        }
+        let after = text.get(start + word.len()..).unwrap_or_default();
+        let rest = after.trim_start_matches(['.', ' ', '\u{a0}', '№', '#', '*', '_', '-']);
+        if rest.len() < after.len() {
+            found.extend(read_numbers(rest));
+        }
+    }
+    found
+}
+
+/// Reads the numbers at the start of a text: `3`, `2–4`, `2, 3 and 5`.
+fn read_numbers(text: &str) -> Vec<RangeInclusive<u32>> {
+    const RANGES: [&str; 6] = ["–", "—", "-", " – ", " — ", " - "];
+    const LISTS: [&str; 6] = [", ", ",", " and ", " & ", " и ", "/"];
+    let mut found: Vec<RangeInclusive<u32>> = Vec::new();
+    let (mut rest, mut is_end) = (text, false);
+    loop {
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (digits, after) = rest.split_at(end);
+        let Ok(number) = digits.parse::<u32>() else {
+            return found;
+        };
+        match found.last_mut().filter(|_| is_end) {
+            Some(last) => *last = *last.start()..=number,
+            None => found.push(number..=number),
+        }
+        let strip = |separators: &[&str]| {
+            let mut stripped = separators.iter().map(|one| after.strip_prefix(one));
+            stripped
+                .find_map(|rest| rest.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())))
+        };
+        (rest, is_end) = match (strip(&RANGES), strip(&LISTS)) {
+            (Some(rest), _) => (rest, true),
+            (None, Some(rest)) => (rest, false),
+            (None, None) => return found,
+        };
+    }
 }
 
 /// What a line of a section is part of.
@@ -414,18 +539,10 @@ pub(crate) fn mentioned_sections(sections: &[Section], names: &[String]) -> Vec<
 
 /// Returns the headings of the sections that mention a child by one of its names.
 fn headings_that_mention<'s>(sections: &'s [Section], names: &[String]) -> HashSet<&'s str> {
-    let lower = |text: &str| text.trim().to_lowercase();
-    let names: Vec<String> = names
-        .iter()
-        .map(|name| lower(name))
-        .filter(|name| !name.is_empty())
-        .collect();
+    let names = ChildNames::from_names(names);
     sections
         .iter()
-        .filter(|section| {
-            let text = lower(&format!("{}\n{}", section.heading, section.body));
-            names.iter().any(|name| contains_whole_word(&text, name))
-        })
+        .filter(|section| names.are_in(&section.heading) || names.are_in(&section.body))
         .map(|section| section.heading.as_str())
         .collect()
 }

@@ -359,17 +359,12 @@ fn index_prose(
             .index
             .plans_by_prose_folder("", most - turn.folders)?;
         turn.documents.extend(rest.documents);
+        turn.prose_marks.extend(rest.prose_marks);
         turn.last_folder = rest.last_folder;
     }
     if turn.documents.is_empty() {
         return Ok(String::new());
     }
-    let marks: HashMap<String, String> = writer
-        .index
-        .list_documents(&[DocumentKind::Prose])?
-        .into_iter()
-        .map(|document| (document.id.key, document.mark))
-        .collect();
     let mut seen = BTreeSet::new();
     let mut listed: HashMap<String, BTreeSet<String>> = HashMap::new();
     for plan in &turn.documents {
@@ -386,7 +381,7 @@ fn index_prose(
             let entries = ctx.files.list_folder(folder);
             entries.into_iter().map(|entry| entry.name).collect()
         });
-        let known = marks.get(&plan.id.key);
+        let known = turn.prose_marks.get(&plan.id.key);
         let found = if names.contains(name) {
             ctx.files.stat_file(path)
         } else {

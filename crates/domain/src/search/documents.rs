@@ -1,7 +1,10 @@
 //! Documents of the project-wide search index, and the filters of a query.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use super::folding::fold_words;
 use super::{SearchQuery, split_words};
 use crate::named_enum::named_enum;
 use crate::node::Status;
@@ -88,6 +91,8 @@ pub struct ProseTurn {
     pub folders: usize,
     /// The last of them; empty if there are none.
     pub last_folder: String,
+    /// The marks of the prose of these plans that is in the index, by their keys.
+    pub prose_marks: BTreeMap<String, String>,
 }
 
 /// The words of a document, as every index stores them.
@@ -102,8 +107,8 @@ impl SearchDocument {
     #[must_use]
     pub fn to_words(&self) -> DocumentWords {
         DocumentWords {
-            title: split_words(&self.title),
-            body: split_words(&self.body),
+            title: fold_words(split_words(&self.title)),
+            body: fold_words(split_words(&self.body)),
         }
     }
 }
@@ -159,6 +164,12 @@ impl FilteredQuery {
                 Some(("under", "")) => return Err(InvalidQuery::Under),
                 Some(("under", value)) => query.under = Some(value.to_owned()),
                 _ => query.words.push_phrase(word),
+            }
+        }
+        for phrase in &mut query.words.phrases {
+            let folded = fold_words(phrase.clone());
+            if !folded.is_empty() {
+                *phrase = folded;
             }
         }
         if query.words.is_empty() {

@@ -54,6 +54,16 @@ impl SearchIndex for MemorySearchIndex {
             turn.folders += 1;
             turn.last_folder = folder;
         }
+        let known = self.documents.borrow();
+        for plan in &turn.documents {
+            let prose = DocumentKey {
+                kind: DocumentKind::Prose,
+                key: plan.id.key.clone(),
+            };
+            if let Some((indexed, _)) = known.get(&prose) {
+                turn.prose_marks.insert(prose.key, indexed.mark.clone());
+            }
+        }
         Ok(turn)
     }
 

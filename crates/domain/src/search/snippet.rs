@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::expansion::{ExpandedQuery, PhrasePattern};
+use super::folding::fold_word;
 use super::{is_unspaced_script, is_word_char};
 
 /// Number of words before the first match.
@@ -99,6 +100,9 @@ fn locate_words(text: &str) -> Vec<LocatedWord> {
             }
             open = !is_unspaced;
         }
+    }
+    for located in &mut found {
+        located.word = fold_word(&located.word);
     }
     found
 }
