@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::invalidate::list_settled_below;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::observe_node;
 use crate::plan_warnings::WarningCollector;
@@ -50,6 +51,9 @@ pub struct ApprovalQuestion {
     pub warnings: Vec<String>,
     /// An open request for changes of this very text.
     pub changes_requested: Option<ChangeRequestView>,
+    /// The plans below that become stale if it is rejected; empty in a question about several plans,
+    /// which are not rejected together.
+    pub falls_below: Vec<String>,
     /// The person who is asked.
     #[schemars(with = "String")]
     pub asked: Principal,
@@ -169,7 +173,12 @@ pub fn build_question(
         }
         .into());
     }
-    build_question_on(ctx, &*seen.state, &node, &mut WarningCollector::new(ctx)).map(Some)
+    let mut warnings = WarningCollector::new(ctx);
+    let question = build_question_on(ctx, &*seen.state, &node, &mut warnings)?;
+    Ok(Some(ApprovalQuestion {
+        falls_below: list_settled_below(&*seen.state, node.id)?,
+        ..question
+    }))
 }
 
 /// Builds the question about a node of a snapshot.
@@ -180,12 +189,7 @@ pub(crate) fn build_question_on(
     warnings: &mut WarningCollector<'_>,
 ) -> Result<ApprovalQuestion, Failure> {
     let path = load_node_path(state, node)?;
-    let Some(version_hash) = node.content.version_hash() else {
-        return Err(
-            Failure::refused(format!("`{path}` has no text that could be approved"))
-                .with_step(format!("tl why {path}")),
-        );
-    };
+    let version_hash = require_text(node, &path)?;
     let parent = load_parent(state, node)?;
     let now = load_shown_text(state, version_hash)?;
     let (base, change) = compare_with_approved(ctx, state, node, version_hash, &now)?;
@@ -216,8 +220,17 @@ pub(crate) fn build_question_on(
         parent_changes: stale_above,
         warnings: warnings.collect_warnings(state, node, parent.as_ref())?,
         changes_requested: node.change_request().map(ChangeRequestView::from_objection),
+        falls_below: Vec::new(),
         asked: ctx.actor.clone(),
         path,
+    })
+}
+
+/// Returns the version of a node's text; a node without one cannot be decided about.
+pub(crate) fn require_text(node: &Node, path: &str) -> Result<VersionHash, Failure> {
+    node.content.version_hash().ok_or_else(|| {
+        Failure::refused(format!("`{path}` has no text that could be approved"))
+            .with_step(format!("tl why {path}"))
     })
 }
 

@@ -19,6 +19,7 @@ use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::{observe_node, with_observed_node_files};
+use crate::plan_documents::refuse_frozen_edit;
 use crate::plan_warnings::collect_warnings;
 use crate::precise_cascade::digest_relied_sections;
 use crate::record_policy::resolve_deciding_policy;
@@ -67,6 +68,7 @@ pub fn approve_node(
         refuse_unavailable(ctx, &node)?;
         refuse_differing_copy(ctx, request.shown.is_some())?;
         refuse_duplicate(ctx, &*tx, &node)?;
+        refuse_frozen_edit(&*tx, &node)?;
         refuse_cyclic_needs(ctx, &*tx, &node, &path)?;
         let warnings = collect_warnings(ctx, &*tx, &node, parent.as_ref())?;
         let now = ctx.clock.now();

@@ -5,7 +5,7 @@
 //! that a rule refuses, leaves all undecided. Plans above are decided before those below, which are
 //! judged by the statuses that follow.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::approval::{ApprovalRequest, Force, ObjectionKind, decide_approval};
 use domain::approval_question::{DeclinedQuestion, NoDecision};
@@ -35,6 +35,7 @@ use crate::failure::Failure;
 use crate::locate::{find_node, reject_extra_words};
 use crate::observe::{load_plan_tree, with_observed_files};
 use crate::pending_decisions::{PendingDecisions, name_first_plans};
+use crate::plan_documents::refuse_frozen_edit;
 use crate::plan_warnings::WarningCollector;
 use crate::precise_cascade::ReliedSections;
 use crate::record_policy::resolve_deciding_policy;
@@ -92,7 +93,28 @@ pub fn answer_batch_question(
     questions: &[AskedQuestion],
     answer: &Answer,
 ) -> Result<PlansDecided, Failure> {
-    decide_batch(ctx, questions, answer, BatchMode::Record)
+    decide_batch(
+        ctx,
+        questions,
+        BatchDecision::from_answer(questions, answer)?,
+        BatchMode::Record,
+    )
+}
+
+/// Approves every plan for a person who chose not to see the texts; the log says so.
+///
+/// # Errors
+/// Those of [`answer_batch_question`].
+pub fn approve_unread(
+    ctx: &Context<'_>,
+    plans: &[AskedQuestion],
+    force: Force,
+) -> Result<PlansDecided, Failure> {
+    let decision = BatchDecision::Approve {
+        force,
+        is_read: false,
+    };
+    decide_batch(ctx, plans, decision, BatchMode::Record)
 }
 
 /// Returns what an answer would change, and records nothing.
@@ -104,7 +126,12 @@ pub fn preview_batch_answer(
     questions: &[AskedQuestion],
     answer: &Answer,
 ) -> Result<PlansDecided, Failure> {
-    decide_batch(ctx, questions, answer, BatchMode::Preview)
+    decide_batch(
+        ctx,
+        questions,
+        BatchDecision::from_answer(questions, answer)?,
+        BatchMode::Preview,
+    )
 }
 
 /// Whether an answer is recorded.
@@ -117,7 +144,7 @@ enum BatchMode {
 fn decide_batch(
     ctx: &Context<'_>,
     questions: &[AskedQuestion],
-    answer: &Answer,
+    decision: BatchDecision,
     mode: BatchMode,
 ) -> Result<PlansDecided, Failure> {
     // An answer is bound to the person the question was shown to; another user's session could
@@ -134,24 +161,11 @@ fn decide_batch(
     if questions.is_empty() {
         return Err(Failure::invalid("the answer is about no plan"));
     }
-    let decision = match answer {
-        Answer::Approve { force } => BatchDecision::Approve { force: *force },
-        Answer::RequestChanges { text } => BatchDecision::RequestChanges {
-            text: validate_note_text(text, MAX_COMMENT_CHARS)?,
-        },
-        Answer::NoDecision(how) => BatchDecision::NoDecision(*how),
-        Answer::Reject { .. } => {
-            // A rejection takes everything below along, so one word for many plans would condemn
-            // more than anybody looked at.
-            return Err(Failure::invalid("several plans cannot be rejected at once")
-                .with_step(format!("tl invalidate {} --reason TEXT", questions[0].path)));
-        }
-    };
     // The whole project and not the lineages: an answer about one text is invalid if any of the
     // shown texts changed.
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let tree = load_plan_tree(&*tx)?;
-        let plans = find_asked_plans(ctx, &*tx, questions)?;
+        let plans = find_asked_plans(ctx, &*tx, &tree, questions)?;
         let mut batch = PlanBatch::new(ctx, &*tx, &tree, decision)?;
         batch.decide_all(&*tx, &plans)?;
         let PlanBatch {
@@ -197,12 +211,38 @@ fn decide_batch(
 
 /// One decision about every plan of a batch.
 enum BatchDecision {
-    Approve { force: Force },
-    RequestChanges { text: String },
+    Approve {
+        force: Force,
+        /// Whether the person was shown the texts.
+        is_read: bool,
+    },
+    RequestChanges {
+        text: String,
+    },
     NoDecision(NoDecision),
 }
 
 impl BatchDecision {
+    fn from_answer(questions: &[AskedQuestion], answer: &Answer) -> Result<Self, Failure> {
+        Ok(match answer {
+            Answer::Approve { force } => Self::Approve {
+                force: *force,
+                is_read: true,
+            },
+            Answer::RequestChanges { text } => Self::RequestChanges {
+                text: validate_note_text(text, MAX_COMMENT_CHARS)?,
+            },
+            Answer::NoDecision(how) => Self::NoDecision(*how),
+            Answer::Reject { .. } => {
+                let first = questions.first().map_or("NODE", |first| &first.path);
+                // A rejection takes everything below along, so one word for many plans would
+                // condemn more than anybody looked at.
+                return Err(Failure::invalid("several plans cannot be rejected at once")
+                    .with_step(format!("tl invalidate {first} --reason TEXT")));
+            }
+        })
+    }
+
     fn verb(&self) -> Verb {
         match self {
             Self::Approve { .. } => Verb::Approve,
@@ -218,7 +258,8 @@ impl BatchDecision {
             several => format!("{} plans: {}", several.len(), name_first_plans(several)),
         };
         match self {
-            Self::Approve { .. } => format!("approve {plans}"),
+            Self::Approve { is_read: true, .. } => format!("approve {plans}"),
+            Self::Approve { .. } => format!("approve {plans}, whose texts were not shown"),
             Self::RequestChanges { text } => {
                 // The whole text is in the facts.
                 let start: String = clean_line(text).chars().take(120).collect();
@@ -256,13 +297,29 @@ impl BatchDecision {
 fn find_asked_plans(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
+    tree: &Tree,
     questions: &[AskedQuestion],
 ) -> Result<BTreeMap<NodeId, ExpectedVersions>, Failure> {
+    // Of the tree, which is loaded anyway: a thousand lookups in the state take longer.
+    let mut by_path: HashMap<String, Option<NodeId>> = HashMap::new();
+    for node in tree.nodes() {
+        // Two profiles may have a plan of one name: the lookup below says so.
+        by_path
+            .entry(tree.alias_path(node))
+            .and_modify(|known| *known = None)
+            .or_insert(Some(node.id));
+    }
     let mut plans = BTreeMap::new();
     for question in questions {
-        let words = [question.path.clone()];
-        let (id, rest) = find_node(ctx, tx, &words)?;
-        reject_extra_words(rest)?;
+        let id = match by_path.get(&question.path) {
+            Some(Some(id)) => *id,
+            _ => {
+                let words = [question.path.clone()];
+                let (id, rest) = find_node(ctx, tx, &words)?;
+                reject_extra_words(rest)?;
+                id
+            }
+        };
         plans.insert(id, question.expected_versions());
     }
     Ok(plans)
@@ -366,9 +423,10 @@ impl<'d> PlanBatch<'d> {
                 let kind = ObjectionKind::ChangesRequested;
                 objection_facts(node, kind, text, &self.ctx.actor, self.pending.now)
             }
-            BatchDecision::Approve { force } => {
+            BatchDecision::Approve { force, .. } => {
                 self.check_shown(tx, node, parent.as_ref(), shown)?;
                 refuse_needs_cycle(&self.needs, node, path)?;
+                refuse_frozen_edit(tx, node)?;
                 plan.warnings = self.warnings.collect_warnings(tx, node, parent.as_ref())?;
                 let approval = decide_approval(
                     ApprovalRequest {

@@ -31,6 +31,8 @@ pub struct PendingDecisions {
     pub count: usize,
     /// The checked-out branch; `None` without a repository or with a detached HEAD.
     pub branch: Option<String>,
+    /// Whether a profile of the project has plans from which prose is written.
+    pub has_prose: bool,
 }
 
 /// A plan, by path and title.
@@ -177,6 +179,10 @@ pub fn count_pending_decisions(
     Ok(PendingDecisions {
         count: list_waiting_plans(ctx, known).count() + list_escalated(ctx)?.len(),
         branch: ctx.git.current_branch(),
+        has_prose: ctx
+            .profiles
+            .iter()
+            .any(|profile| profile.levels.iter().any(|level| level.output.is_some())),
     })
 }
 
@@ -227,6 +233,12 @@ pub fn is_review_item(item: &WaitingItem) -> bool {
     item.key.starts_with(REVIEW_KEY_PREFIX)
 }
 
+/// Returns the subject and the check of an item that is a finding.
+#[must_use]
+pub fn finding_of_item(item: &WaitingItem) -> Option<(&str, &str)> {
+    item.key.strip_prefix(REVIEW_KEY_PREFIX)?.rsplit_once(' ')
+}
+
 /// Lists what [`count_pending_decisions`] counts, for notifications.
 ///
 /// # Errors
@@ -249,7 +261,7 @@ pub fn list_waiting_items(
     let findings = list_escalated(ctx)?.into_iter().map(|one| WaitingItem {
         key: format!("{REVIEW_KEY_PREFIX}{} {}", one.subject, one.item.id),
         path: one.subject,
-        title: None,
+        title: Some(one.item.check),
         status: "review finding".to_owned(),
     });
     Ok(plans.chain(findings).collect())

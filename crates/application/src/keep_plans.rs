@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::pending_decisions::{PendingDecisions, name_first_plans};
+use crate::plan_documents::refuse_frozen_edit;
 use crate::plan_warnings::WarningCollector;
 use crate::precise_cascade::ReliedSections;
 use crate::record_policy::resolve_deciding_policy;
@@ -115,6 +116,7 @@ impl<'d> KeptPlans<'d> {
         let parent = self.pending.present_parent(node);
         refuse_unavailable(ctx, node)?;
         refuse_duplicate(ctx, tx, node)?;
+        refuse_frozen_edit(tx, node)?;
         let shown = match self.shown.map(|shown| shown.get(path)) {
             // A list was shown and this plan is not in it: nobody has seen the change that made it
             // stale.

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer_question::AskedQuestion;
-use crate::approval_question::{ApprovalQuestion, CODE_DIGITS, build_question_on};
+use crate::approval_question::{ApprovalQuestion, CODE_DIGITS, build_question_on, require_text};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{find_node, find_subtree_root};
@@ -34,6 +34,8 @@ pub enum PlanSelection {
     Below {
         node: Vec<String>,
         waiting: WaitingPlans,
+        /// These are left out, an alias or a path each.
+        except: Vec<String>,
     },
 }
 
@@ -45,6 +47,32 @@ impl PlanSelection {
         // of a single plan.
         let (_, rest) = NodeReference::parse_words(words, profiles).ok()?;
         (!rest.is_empty()).then(|| Self::Named(words.to_owned()))
+    }
+
+    /// Returns the command that approves these plans.
+    #[must_use]
+    pub fn approve_command(&self) -> String {
+        let (node, waiting, except) = match self {
+            Self::Named(words) => return format!("tl approve {}", words.join(" ")),
+            Self::Below {
+                node,
+                waiting,
+                except,
+            } => (node, waiting, except),
+        };
+        let mut command = match node.as_slice() {
+            [] => "tl approve --all".to_owned(),
+            words => format!("tl approve --below {}", words.join(" ")),
+        };
+        command.push_str(match waiting {
+            WaitingPlans::All => "",
+            WaitingPlans::Drafts => " --drafts",
+            WaitingPlans::Stale => " --stale",
+        });
+        for name in except {
+            command.push_str(&format!(" --except {name}"));
+        }
+        command
     }
 }
 
@@ -71,6 +99,32 @@ impl WaitingPlans {
 pub enum BatchPurpose {
     Approve,
     RequestChanges,
+}
+
+/// The plans of a selection, without their texts.
+#[derive(Clone, Debug, Default)]
+pub struct SelectedPlans {
+    /// Those above before those below.
+    pub plans: Vec<SelectedPlan>,
+    /// Plans in the subtree that cannot be approved now, with the reason.
+    pub left_out: Vec<LeftOutPlan>,
+}
+
+/// A plan of a selection.
+#[derive(Clone, Debug)]
+pub struct SelectedPlan {
+    pub title: Option<String>,
+    pub status: Status,
+    /// What an answer is bound to.
+    pub asked: AskedQuestion,
+}
+
+impl SelectedPlans {
+    /// Returns what an answer is bound to.
+    #[must_use]
+    pub fn asked_questions(&self) -> Vec<AskedQuestion> {
+        self.plans.iter().map(|plan| plan.asked.clone()).collect()
+    }
 }
 
 /// What a person is shown before they decide about several plans.
@@ -124,6 +178,42 @@ impl BatchQuestion {
     }
 }
 
+/// Selects plans for the acting principal without reading their texts: nobody is shown them, and
+/// comparing a thousand plans with their parents takes longer than deciding about them.
+///
+/// # Errors
+/// As [`build_batch_question`].
+pub fn select_plans(
+    ctx: &Context<'_>,
+    selection: &PlanSelection,
+    purpose: BatchPurpose,
+) -> Result<SelectedPlans, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let found = find_plans(ctx, &*state, &tree, selection, purpose)?;
+    let select = |node: &&Node| {
+        let path = tree.alias_path(node);
+        let parent = tree.parent_of(node);
+        Ok(SelectedPlan {
+            title: node.description.title.clone(),
+            status: node.status(),
+            asked: AskedQuestion {
+                version: require_text(node, &path)?,
+                parent_version: parent.and_then(|parent| parent.content.version_hash()),
+                asked: ctx.actor.clone(),
+                path,
+            },
+        })
+    };
+    Ok(SelectedPlans {
+        plans: found
+            .plans
+            .iter()
+            .map(select)
+            .collect::<Result<_, Failure>>()?,
+        left_out: found.left_out,
+    })
+}
+
 /// Builds the question about several plans for the acting person.
 ///
 /// # Errors
@@ -174,41 +264,66 @@ fn build_part(
     purpose: BatchPurpose,
     part: BatchPart<'_>,
 ) -> Result<(BatchQuestion, usize), Failure> {
-    let mut found = BatchQuestion {
-        questions: Vec::new(),
-        already_approved: Vec::new(),
-        left_out: Vec::new(),
-    };
-    let plans = match selection {
-        PlanSelection::Named(words) => select_named(ctx, state, tree, words, purpose, &mut found)?,
-        PlanSelection::Below { node, waiting } => {
-            let nodes = match find_subtree_root(ctx, state, node)? {
-                Some(top) => tree.subtree_preorder(top),
-                None => tree.all_preorder(),
-            };
-            select_waiting(tree, nodes, *waiting, purpose, &mut found)
-        }
-    };
+    let found = find_plans(ctx, state, tree, selection, purpose)?;
     let is_wanted =
         |node: &&&Node| part.without.is_empty() || !part.without.contains(&&*tree.alias_path(node));
-    let wanted: Vec<&&Node> = plans.iter().filter(is_wanted).collect();
+    let wanted: Vec<&&Node> = found.plans.iter().filter(is_wanted).collect();
     let mut warnings = WarningCollector::new(ctx);
-    for node in wanted.iter().take(part.most) {
-        let question = build_question_on(ctx, state, node, &mut warnings)?;
-        found.questions.push(question);
-    }
-    Ok((found, wanted.len()))
+    let questions = wanted
+        .iter()
+        .take(part.most)
+        .map(|node| build_question_on(ctx, state, node, &mut warnings));
+    let question = BatchQuestion {
+        questions: questions.collect::<Result<_, _>>()?,
+        already_approved: found.already_approved,
+        left_out: found.left_out,
+    };
+    Ok((question, wanted.len()))
 }
 
-/// Returns the named plans in the order of the tree.
-fn select_named<'t>(
+/// The plans of a selection in a tree.
+#[derive(Default)]
+struct FoundPlans<'t> {
+    /// In the order of the tree.
+    plans: Vec<&'t Node>,
+    already_approved: Vec<String>,
+    left_out: Vec<LeftOutPlan>,
+}
+
+fn find_plans<'t>(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &'t Tree,
+    selection: &PlanSelection,
+    purpose: BatchPurpose,
+) -> Result<FoundPlans<'t>, Failure> {
+    let (node, waiting, except) = match selection {
+        PlanSelection::Named(words) => return find_named(ctx, state, tree, words, purpose),
+        PlanSelection::Below {
+            node,
+            waiting,
+            except,
+        } => (node, *waiting, except),
+    };
+    let mut without = HashSet::new();
+    for name in except {
+        without.extend(find_subtree_root(ctx, state, std::slice::from_ref(name))?);
+    }
+    let nodes = match find_subtree_root(ctx, state, node)? {
+        Some(top) => tree.subtree_preorder(top),
+        None => tree.all_preorder(),
+    };
+    Ok(find_waiting(tree, nodes, waiting, purpose, &without))
+}
+
+/// Finds the named plans.
+fn find_named<'t>(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &'t Tree,
     words: &[String],
     purpose: BatchPurpose,
-    found: &mut BatchQuestion,
-) -> Result<Vec<&'t Node>, Failure> {
+) -> Result<FoundPlans<'t>, Failure> {
     let mut named: HashSet<NodeId> = HashSet::new();
     let mut rest = words;
     while !rest.is_empty() {
@@ -216,7 +331,7 @@ fn select_named<'t>(
         named.insert(id);
         rest = after;
     }
-    let mut plans = Vec::new();
+    let mut found = FoundPlans::default();
     // In the order of the tree, not of the words: a parent has to be shown and decided before its
     // children.
     for node in tree.all_preorder() {
@@ -239,22 +354,24 @@ fn select_named<'t>(
                 .into());
             }
         }
-        plans.push(node);
+        found.plans.push(node);
     }
-    Ok(plans)
+    Ok(found)
 }
 
-/// Returns the undecided plans of a subtree that can be decided, and reports the others.
-fn select_waiting<'t>(
+/// Finds the undecided plans of a subtree that can be decided, and reports the others.
+fn find_waiting<'t>(
     tree: &'t Tree,
     nodes: Vec<&'t Node>,
     waiting: WaitingPlans,
     purpose: BatchPurpose,
-    found: &mut BatchQuestion,
-) -> Vec<&'t Node> {
+    without: &HashSet<NodeId>,
+) -> FoundPlans<'t> {
     let mut selected: HashSet<NodeId> = HashSet::new();
-    let mut plans = Vec::new();
-    for node in nodes {
+    let mut found = FoundPlans::default();
+    // What a session noted of its way is no planned work, and nobody decides about it.
+    let planned = |node: &&Node| node.profile != domain::trail::PROFILE;
+    for node in nodes.into_iter().filter(planned) {
         let reason = if node.status() == Status::Approved {
             continue;
         } else if node.content.version_hash().is_none() {
@@ -262,7 +379,7 @@ fn select_waiting<'t>(
         } else if node.status() == Status::Invalid {
             // Not overruled by a decision about many: approving it needs `--force` for that plan.
             "it was rejected".to_owned()
-        } else if !waiting.includes(node.status()) {
+        } else if !waiting.includes(node.status()) || without.contains(&node.id) {
             continue;
         } else if let Some(parent) =
             find_open_parent(tree, node, &selected).filter(|_| purpose == BatchPurpose::Approve)
@@ -274,7 +391,7 @@ fn select_waiting<'t>(
             )
         } else {
             selected.insert(node.id);
-            plans.push(node);
+            found.plans.push(node);
             continue;
         };
         found.left_out.push(LeftOutPlan {
@@ -282,7 +399,7 @@ fn select_waiting<'t>(
             reason,
         });
     }
-    plans
+    found
 }
 
 /// Returns the parent of a plan if it is neither approved nor decided with it.

@@ -25,6 +25,7 @@ use crate::locate::{
     find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
 };
 use crate::observe::{observe_node, observe_tree, with_observed_files, with_observed_node_files};
+use crate::plan_documents::refuse_frozen_edit;
 use crate::plan_warnings::collect_warnings;
 use crate::precise_cascade::digest_relied_sections;
 use crate::record_policy::resolve_deciding_policy;
@@ -307,6 +308,7 @@ fn keep_within(
     let parent = load_parent(&*tx, &node)?;
     refuse_unavailable(ctx, &node)?;
     refuse_duplicate(ctx, &*tx, &node)?;
+    refuse_frozen_edit(&*tx, &node)?;
     // Before the rules of keeping: a person who was shown another version is told that first.
     if let Some(shown) = shown {
         shown.check_current(&node, parent.as_ref())?;

@@ -359,11 +359,23 @@ pub fn approval_next_step(node: &str, policy: ApprovalPolicy, reader: &Principal
     }
 }
 
+/// Start of [`ask_person_next_step`], by which a reader whose agent has a tool for it knows the step.
+pub(crate) const ASK_PERSON: &str = "ask the person to approve `";
+
 /// Returns how an agent gets a plan approved when only people may approve.
 #[must_use]
 pub fn ask_person_next_step(node: &str) -> String {
     format!(
-        "ask the person to approve `{node}`: they type `/approve-plan {node}` in this conversation, use the dashboard, or run \
+        "{ASK_PERSON}{node}`: they type `/approve-plan {node}` in this conversation, use the dashboard, or run \
+         `tl approve {node}` in their own terminal"
+    )
+}
+
+/// Returns the ways in which a person approves a plan, for an agent that has asked already.
+#[must_use]
+pub fn describe_ways_to_approve(node: &str) -> String {
+    format!(
+        "the person approves `{node}` on the dashboard, with `/approve-plan {node}` in this conversation, or with \
          `tl approve {node}` in their own terminal"
     )
 }

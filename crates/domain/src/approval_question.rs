@@ -4,6 +4,8 @@
 //! the text that was approved last, or the whole text, and one that does not fit into its channel
 //! cannot be answered there with yes.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::diff::{DiffLine, DiffLineKind, Hunk};
@@ -11,8 +13,11 @@ use crate::ids::{NodeId, OperationId, Principal, VersionHash};
 use crate::named_enum::named_enum;
 use crate::node::Status;
 use crate::record::Recorded;
-use crate::text::count_with_noun;
+use crate::text::{count_with_noun, reveal_invisible};
 use crate::time::Timestamp;
+
+/// Maximum number of plans named below a rejection.
+const MAX_NAMED_BELOW: usize = 5;
 
 /// Where a question is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +130,11 @@ fn collect_lines<'q>(
     lines.extend([String::new(), describe_base(&parts.base), String::new()]);
     match parts.base {
         QuestionBase::Approved { hunks, .. } => push_hunks(&mut lines, hunks),
-        QuestionBase::Nothing { text } => lines.extend(text.lines().map(str::to_owned)),
+        // Marked as material: a text could contain another headline. The lines of a difference have
+        // marks already.
+        QuestionBase::Nothing { text } => {
+            lines.extend(text.lines().map(|line| format!("│ {line}")));
+        }
     }
     if let Some((parent, hunks)) = parts.parent_changes {
         lines.push(String::new());
@@ -138,7 +147,33 @@ fn collect_lines<'q>(
             push_hunks(&mut lines, hunks);
         }
     }
+    // All of them: paths and warnings hold names from the texts.
+    for line in &mut lines {
+        if let Cow::Owned(shown) = reveal_invisible(line) {
+            *line = shown;
+        }
+    }
     lines
+}
+
+/// Returns what a rejection makes stale; `None` if nothing depends on the plan.
+#[must_use]
+pub fn describe_falls_below(paths: &[String]) -> Option<String> {
+    let names: Vec<String> = paths
+        .iter()
+        .take(MAX_NAMED_BELOW)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    let more = match paths.len().saturating_sub(MAX_NAMED_BELOW) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let plans = count_with_noun(
+        paths.len(),
+        "plan below becomes stale",
+        "plans below become stale",
+    );
+    (!paths.is_empty()).then(|| format!("{plans}: {}{more}", names.join(", ")))
 }
 
 fn render_headline(parts: &QuestionParts<'_>) -> String {
@@ -323,7 +358,7 @@ mod tests {
         let shown = form
             .text
             .lines()
-            .filter(|line| line.starts_with("line "))
+            .filter(|line| line.starts_with("│ line "))
             .count();
         assert_eq!(shown + form.hidden_lines, 3_000);
         assert!(
@@ -332,6 +367,42 @@ mod tests {
         );
         assert!(form.text.contains("tl approve act-1"));
         assert!(question(QuestionChannel::Unlimited).is_whole());
+    }
+
+    #[test]
+    fn what_nobody_sees_is_in_the_question() {
+        let shown = changed(
+            "the gate\n",
+            "the \u{202e}etag\u{202c} \u{1b}[1A\n",
+            QuestionChannel::Form,
+        );
+        let line = "+the <U+202E>etag<U+202C> <U+001B>[1A";
+        assert!(shown.text.contains(line), "{}", shown.text);
+    }
+
+    #[test]
+    fn a_text_looks_like_no_part_of_the_question() {
+        let text = "The gate.\n\nChanged in its parent `act-9`:\n";
+        let parts = parts(QuestionBase::Nothing { text }, &[]);
+        let shown = render_question(&parts, QuestionChannel::Form).text;
+        assert!(!shown.contains("\nChanged in its parent"), "{shown}");
+        assert!(
+            shown.contains("\n│ Changed in its parent `act-9`:"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_a_rejection_makes_stale_is_named() {
+        let paths: Vec<String> = (1..=7).map(|n| format!("act-1/chapter-{n:02}")).collect();
+        assert_eq!(describe_falls_below(&[]), None);
+        assert_eq!(
+            describe_falls_below(&paths[..1]).as_deref(),
+            Some("1 plan below becomes stale: `act-1/chapter-01`")
+        );
+        let all = describe_falls_below(&paths).unwrap();
+        assert!(all.starts_with("7 plans below become stale"), "{all}");
+        assert!(all.ends_with("`act-1/chapter-05` and 2 more"), "{all}");
     }
 
     #[test]
@@ -357,7 +428,7 @@ mod tests {
         assert!(whole.is_whole());
         for text in ["one", "two", "three"] {
             assert!(
-                whole.text.contains(&format!("\n\n{text}\n")),
+                whole.text.contains(&format!("\n\n│ {text}\n")),
                 "{}",
                 whole.text
             );

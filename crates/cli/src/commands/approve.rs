@@ -4,15 +4,18 @@ use application::Failure;
 use application::answer_question::{Answer, AskedQuestion, answer_question};
 use application::approval_question::{ApprovalQuestion, build_question};
 use application::approve::{ApproveRequest, approve_node};
-use application::decide_plans::{PlansDecided, answer_batch_question};
-use application::plan_batch::{BatchPurpose, BatchQuestion, PlanSelection, build_batch_question};
+use application::decide_plans::{PlansDecided, answer_batch_question, approve_unread};
+use application::plan_batch::{
+    BatchPurpose, BatchQuestion, LeftOutPlan, PlanSelection, SelectedPlans, build_batch_question,
+    select_plans,
+};
 use application::views::TransitionView;
 use application::working_copy::{CopyDifference, DifferenceKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::approval_question::NoDecision;
 use domain::settings::Storage;
-use domain::text::count_with_noun;
+use domain::text::{count_with_noun, reveal_invisible};
 
 use super::plans_args::PlansArgs;
 use super::{ShownArgs, diff};
@@ -30,10 +33,11 @@ use crate::wiring::{App, Project, is_called_by_person};
 /// and asks; with `--version` the caller says which text was read, and is not asked.
 ///
 /// Several plans, or with `--below` every one of a subtree that waits (`--all`: of the project), are one
-/// question and one operation: all of them are approved exactly as shown, or none.
+/// question and one operation: all of them are approved exactly as shown, or none. `--except` leaves
+/// some out, and `--unread` names the plans instead of showing their texts.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version\n  tl approve chapter-01 chapter-02     two plans, one question\n  tl approve --below act 1             everything in it that waits\n  tl approve --all --drafts            the whole project, such as an imported manuscript\n  tl approve --below act 1 --drafts    only what was never approved or has changed"
+    after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version\n  tl approve chapter-01 chapter-02     two plans, one question\n  tl approve --below act 1             everything in it that waits\n  tl approve --all --drafts            the whole project, such as an imported manuscript\n  tl approve --all --unread            the names only, where the texts were read elsewhere\n  tl approve --below act 1 --except chapter-03\n  tl approve --below act 1 --drafts    only what was never approved or has changed"
 )]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
@@ -42,6 +46,10 @@ pub(crate) struct ApproveArgs {
     /// Approve despite warnings or an earlier invalidation
     #[arg(long)]
     force: bool,
+
+    /// Of several plans, show the names instead of the texts; the log says so
+    #[arg(long, conflicts_with = "version")]
+    unread: bool,
 
     #[command(flatten)]
     shown: ShownArgs,
@@ -128,25 +136,53 @@ impl ApproveArgs {
             )
             .with_step("tl approve NODE --version HASH   # each by itself"));
         }
+        // Where nobody is asked, the texts are not compared either.
+        if only_people && !self.unread {
+            refuse_without_person(selection)?;
+            return self.ask_about_texts(app, project, selection);
+        }
+        let selected = project.run(app.ui, &|ctx| {
+            select_plans(ctx, selection, BatchPurpose::Approve)
+        })?;
+        print_left_out(app.ui, &selected.left_out);
+        if selected.plans.is_empty() {
+            print_nothing_waits(app.ui);
+            return Ok(ExitCode::Done);
+        }
+        let asked = selected.asked_questions();
+        if only_people {
+            refuse_without_person(selection)?;
+            if !confirm_unread(&selected) {
+                return Err(record_batch_refusal(project, app.ui, &asked));
+            }
+        }
+        let force = self.force_option();
+        let outcome = project.run(app.ui, &|ctx| match only_people {
+            true => approve_unread(ctx, &asked, force),
+            false => answer_batch_question(ctx, &asked, &Answer::Approve { force }),
+        })?;
+        print_batch(app.ui, &outcome);
+        Ok(ExitCode::Done)
+    }
+
+    /// Shows every text, and approves them if the person says yes.
+    fn ask_about_texts(
+        &self,
+        app: &App,
+        project: &Project,
+        selection: &PlanSelection,
+    ) -> Result<ExitCode, Failure> {
         let question = project.run(app.ui, &|ctx| {
             build_batch_question(ctx, selection, BatchPurpose::Approve)
         })?;
         // Before anything else: what is not asked about must not be taken for approved.
-        for left_out in &question.left_out {
-            app.ui.print_warning(format_args!(
-                "`{}` is left out: {}",
-                left_out.path, left_out.reason
-            ));
-        }
+        print_left_out(app.ui, &question.left_out);
         if question.questions.is_empty() {
-            let nothing = PlansDecided::nothing_waits();
-            if !app.ui.try_print_json(&nothing) {
-                app.ui.print_message(nothing.message);
-            }
+            print_nothing_waits(app.ui);
             return Ok(ExitCode::Done);
         }
         let asked = question.asked_questions();
-        if only_people && !confirm_batch(&question)? {
+        if !confirm_batch(&question) {
             return Err(record_batch_refusal(project, app.ui, &asked));
         }
         let answer = Answer::Approve {
@@ -156,6 +192,51 @@ impl ApproveArgs {
         print_batch(app.ui, &outcome);
         Ok(ExitCode::Done)
     }
+}
+
+fn print_left_out(ui: Ui, left_out: &[LeftOutPlan]) {
+    for plan in left_out {
+        ui.print_warning(format_args!("`{}` is left out: {}", plan.path, plan.reason));
+    }
+}
+
+fn print_nothing_waits(ui: Ui) {
+    let nothing = PlansDecided::nothing_waits();
+    if !ui.try_print_json(&nothing) {
+        ui.print_message(nothing.message);
+    }
+}
+
+/// Refuses a question that nobody could answer.
+fn refuse_without_person(selection: &PlanSelection) -> Result<(), Failure> {
+    if is_called_by_person() {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "only a person approves here (policy.approval is `human`), and none is at this terminal",
+    )
+    .with_step(format!(
+        "ask the person to run `{}` in their own terminal, or to use the dashboard",
+        selection.approve_command()
+    )))
+}
+
+/// Names every plan of a batch, asks once, and returns whether the person says yes.
+fn confirm_unread(selected: &SelectedPlans) -> bool {
+    let ui = Ui::default();
+    for plan in &selected.plans {
+        let title = title_suffix(plan.title.as_deref());
+        ui.print_line(format_args!(
+            "{}{title}  {}",
+            plan.asked.path,
+            render_node_status(plan.status)
+        ));
+    }
+    let plans = count_with_noun(selected.plans.len(), "plan", "plans");
+    ui.print_message(format_args!(
+        "Approve {plans} without seeing their texts? [y/N]"
+    ));
+    settings::read_yes_or_no()
 }
 
 /// Prints the outcome of a decision about several plans.
@@ -174,21 +255,7 @@ pub(super) fn print_batch(ui: Ui, outcome: &PlansDecided) {
 }
 
 /// Shows every plan of a batch, asks once, and returns whether the person says yes.
-fn confirm_batch(question: &BatchQuestion) -> Result<bool, Failure> {
-    let paths: Vec<&str> = question
-        .questions
-        .iter()
-        .map(|one| one.path.as_str())
-        .collect();
-    if !is_called_by_person() {
-        return Err(Failure::refused(
-            "only a person approves here (policy.approval is `human`), and none is at this terminal",
-        )
-        .with_step(format!(
-            "ask the person to run `tl approve {}` in their own terminal, or to use the dashboard",
-            paths.join(" ")
-        )));
-    }
+fn confirm_batch(question: &BatchQuestion) -> bool {
     let ui = Ui::default();
     // Siblings share their parent's change. Printed once per plan it would bury the
     // texts that differ.
@@ -206,9 +273,9 @@ fn confirm_batch(question: &BatchQuestion) -> Result<bool, Failure> {
         ui.print_blank_line();
         shown_changes.extend(change);
     }
-    let plans = count_with_noun(paths.len(), "plan", "plans");
+    let plans = count_with_noun(question.questions.len(), "plan", "plans");
     ui.print_message(format_args!("Approve {plans} as shown? [y/N]"));
-    Ok(settings::read_yes_or_no())
+    settings::read_yes_or_no()
 }
 
 /// Records that the person was asked about several plans and approved none, which the waiting agent is
@@ -303,7 +370,14 @@ fn print_question(ui: Ui, question: &ApprovalQuestion, is_parent_shown: bool) {
         _ => {
             ui.print_line("It was never approved. The whole text:");
             ui.print_blank_line();
-            ui.print_lines(question.text.as_deref().unwrap_or_default());
+            // A character that the terminal drops is part of what is approved.
+            for line in question.text.iter().flat_map(|text| text.lines()) {
+                ui.print_line(format_args!(
+                    "{} {}",
+                    styled(DIM, "│"),
+                    reveal_invisible(line)
+                ));
+            }
             ui.print_blank_line();
         }
     }

@@ -27,6 +27,10 @@ pub(crate) struct PlansArgs {
     /// Of these, only plans that require revalidation
     #[arg(long, requires = "subtree")]
     stale: bool,
+
+    /// Leave these out, and with them what cannot be decided without them
+    #[arg(long, num_args = 1.., value_name = "NODE", requires = "subtree", add = node_completer())]
+    except: Vec<String>,
 }
 
 impl PlansArgs {
@@ -41,6 +45,7 @@ impl PlansArgs {
                     (_, true) => WaitingPlans::Stale,
                     _ => WaitingPlans::All,
                 },
+                except: self.except.clone(),
             });
         }
         // `chapter 2` is one plan and `chapter-01 chapter-02` are two: only the levels tell.

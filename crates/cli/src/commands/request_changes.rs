@@ -3,7 +3,7 @@
 use application::Failure;
 use application::answer_question::Answer;
 use application::decide_plans::{PlansDecided, answer_batch_question};
-use application::plan_batch::{BatchPurpose, PlanSelection, build_batch_question};
+use application::plan_batch::{BatchPurpose, PlanSelection, select_plans};
 use application::request_changes::{ChangesRequest, request_changes};
 use clap::Args;
 
@@ -71,10 +71,10 @@ impl RequestChangesArgs {
         // Asked and answered in one use case, without showing the texts: a request for changes
         // approves nothing.
         let outcome = app.run(|ctx| {
-            let question = build_batch_question(ctx, selection, BatchPurpose::RequestChanges)?;
-            match question.questions.is_empty() {
+            let selected = select_plans(ctx, selection, BatchPurpose::RequestChanges)?;
+            match selected.plans.is_empty() {
                 true => Ok(PlansDecided::nothing_waits()),
-                false => answer_batch_question(ctx, &question.asked_questions(), &answer),
+                false => answer_batch_question(ctx, &selected.asked_questions(), &answer),
             }
         })?;
         print_batch(app.ui, &outcome);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use application::poll_decision::{WaitCondition, WaitRequest, WaitView, poll_decision};
 use application::{Context, Failure};
 use clap::Args;
+use domain::ids::OperationId;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -31,6 +32,10 @@ pub(crate) struct WaitArgs {
     /// Wait for any change of its status
     #[arg(long)]
     changed: bool,
+
+    /// Also return for what happened since this operation, such as a question the person declined
+    #[arg(long, value_name = "OPERATION")]
+    since: Option<u64>,
 
     /// Timeout in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
@@ -87,7 +92,7 @@ impl WaitArgs {
             node,
             until,
             status: None,
-            since: Some(known),
+            since: Some(self.since.map_or(known, OperationId)),
         };
         let mut view = poll_decision(ctx, &request)?;
         if self.changed {

@@ -59,7 +59,8 @@ fn where_only_people_approve_a_script_approves_no_batch() {
     let refused = project.run(&["approve", "--below", "act-1"]);
     assert_ne!(refused.code, 0);
     assert!(
-        refused.stderr.contains("only a person approves here"),
+        refused.stderr.contains("only a person approves here")
+            && refused.stderr.contains("`tl approve --below act-1`"),
         "{refused:?}"
     );
     assert_eq!(statuses(&project), ["draft", "draft", "draft"]);
@@ -97,6 +98,28 @@ fn a_person_at_a_terminal_sees_every_text_and_answers_once() {
     assert_eq!(statuses(&project), ["approved", "approved", "approved"]);
     let last = &project.json(&["log", "--limit", "1"])[0];
     assert_eq!(text(last, "by"), "human:mara");
+}
+
+#[test]
+fn a_person_may_approve_by_name_and_leave_plans_out() {
+    let project = drafts();
+    project.configure("policy.approval", "\"human\"");
+    let unread = ["approve", "--all", "--unread", "--except", "chapter-02"];
+    let Some(done) = answering(&project, &unread, "y\n") else {
+        return;
+    };
+    assert!(
+        done.stdout
+            .contains("Approve 2 plans without seeing their texts?")
+            && !done.stdout.contains("The lighthouse."),
+        "{done:?}"
+    );
+    assert_eq!(statuses(&project), ["approved", "approved", "draft"]);
+    let last = &project.json(&["log", "--limit", "1"])[0];
+    assert!(
+        text(last, "summary").ends_with("whose texts were not shown"),
+        "{last}"
+    );
 }
 
 #[test]
