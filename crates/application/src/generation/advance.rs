@@ -27,6 +27,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
+use crate::memory::prose_files::note_read_texts;
 use crate::memory::scene_readings::{JudgedText, SceneChange, apply_changes};
 use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
@@ -366,6 +367,8 @@ fn commit_scene(
     record_generation(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
     // Before the commit: which files are about to be written must survive a crash.
     memory_files.register_changes(ctx, &mut *tx, &memory)?;
+    let version = VersionHash::of_bytes(text.as_bytes());
+    note_read_texts(ctx, &mut *tx, tree, &[(node.id, version)])?;
     tx.commit()?;
     // Memory files first: a failure there is only a notice, while a failed prose file ends the
     // call.

@@ -8,7 +8,9 @@ use domain::generation::checks::SceneExpectations;
 use domain::generation::guidance::AuthorGuidance;
 use domain::generation::prompts::WritingMaterial;
 use domain::memory::StoryMemory;
+use domain::memory::knowledge::memory_before;
 use domain::node::Node;
+use domain::plan_digest::digest_plan;
 use domain::ports::Snapshot;
 use domain::prose::find_word_target;
 use domain::text::clean_line;
@@ -21,13 +23,16 @@ use crate::failure::Failure;
 use crate::generation::author_guidance::gather_guidance;
 use crate::locate::find_node;
 use crate::memory::memory_files;
-use crate::tick::story_state::{novel_name, prose_path, read_prose};
+use crate::tick::story_state::{find_named_point_of_view, novel_name, prose_path, read_prose};
 
 /// Number of preceding scenes that are given in full.
 const FULL_PREVIOUS_SCENES: usize = 2;
 
 /// Maximum number of ticks whose decisions are in a writer's prompt.
 const MAX_SCENE_TICKS: usize = 4;
+
+/// Maximum length of the digest of a plan above the parent.
+const MAX_DIGEST_CHARS: usize = 1_500;
 
 /// Number of past ticks among which those of a scene are searched.
 pub(super) const MAX_SEARCHED_TICKS: usize = 16;
@@ -37,8 +42,13 @@ pub(crate) struct SceneMaterial {
     pub(crate) novel: String,
     pub(crate) scene: String,
     pub(crate) blueprint: String,
+    /// The plans above it: the nearest in full, digests of the others.
     parent: String,
-    pub(crate) memory: StoryMemory,
+    /// Named by the blueprint or a plan above it.
+    pov: Option<String>,
+    memory: StoryMemory,
+    /// The memory as it is before the scene, for prompts.
+    memory_before: StoryMemory,
     ticks: Vec<TickRecord>,
     before: Vec<String>,
     characters: Vec<String>,
@@ -71,7 +81,7 @@ impl SceneMaterial {
             .take_while(|other| other.id != node.id)
             .collect();
         // From the nearest: a novel has hundreds of scenes, and only two are shown.
-        let earlier: Vec<String> = preceding
+        let last_scenes: Vec<String> = preceding
             .iter()
             .rev()
             .filter_map(|other| read_prose(ctx, tree, &tree.alias_path(other)))
@@ -94,38 +104,35 @@ impl SceneMaterial {
             domain::record::read_record::<TickState>(state, TickState::KEY)?.unwrap_or_default();
         let names =
             |profile| domain::consistency::list_facet_names(profile, "characters", &blueprint);
+        let scene = tree.alias_path(node);
+        let earlier: BTreeSet<String> = memory
+            .scenes()
+            .filter(is_before)
+            .map(|scene| scene.id.clone())
+            .collect();
+        let is_here = |it: &&domain::memory::Scene| it.node.as_ref() == Some(&scene);
+        let here = memory.scenes().find(is_here).map(|it| it.id.clone());
         Ok(Self {
             novel: novel_name(&tick_state),
-            scene: tree.alias_path(node),
+            memory_before: memory_before(&memory, &earlier, here.as_deref()),
+            pov: find_named_point_of_view(state, tree, node)?,
             characters: ctx
                 .find_profile(&node.profile)
                 .map(names)
                 .unwrap_or_default(),
-            parent: tree
-                .parent_of(node)
-                .map(text)
-                .transpose()?
-                .unwrap_or_default(),
-            earlier: memory
-                .scenes()
-                .filter(is_before)
-                .map(|scene| scene.id.clone())
-                .collect(),
+            parent: digest_plans_above(tree, node, text)?,
             guidance: gather_guidance(ctx, state, tree, (node, &blueprint), &memory)?,
-            ticks: ticks_of_scene(
-                state,
-                &memory,
-                &tree.alias_path(node),
-                tick_state.current_tick,
-            )?,
+            ticks: ticks_of_scene(state, &memory, &scene, tick_state.current_tick)?,
             comments: open_prose_comments(ctx, state, node.id)?
                 .iter()
                 .map(render_comment)
                 .collect(),
+            scene,
+            earlier,
             memory,
             // The nearest scenes carry the voice and the open threads; older ones are in the
             // memory, as facts.
-            before: earlier.into_iter().rev().collect(),
+            before: last_scenes.into_iter().rev().collect(),
             blueprint,
         })
     }
@@ -150,7 +157,7 @@ impl SceneMaterial {
             scene: &self.scene,
             blueprint: &self.blueprint,
             parent: &self.parent,
-            memory: &self.memory,
+            memory: &self.memory_before,
             ticks: &self.ticks,
             before: &self.before,
             guidance: &self.guidance,
@@ -164,6 +171,7 @@ impl SceneMaterial {
     pub(crate) fn expected_prose(&self, words: usize) -> SceneExpectations<'_> {
         SceneExpectations {
             blueprint: &self.blueprint,
+            pov: self.pov.as_deref(),
             characters: &self.characters,
             words,
             before: self.before.last().map(String::as_str),
@@ -181,6 +189,30 @@ impl SceneMaterial {
             ..self.expected_prose(0)
         }
     }
+}
+
+/// Returns the plans above a scene: its parent in full, and digests of those above that.
+fn digest_plans_above(
+    tree: &Tree,
+    node: &Node,
+    text: impl Fn(&Node) -> Result<String, Failure>,
+) -> Result<String, Failure> {
+    let mut plans = Vec::new();
+    let mut names = vec![node.alias.clone()];
+    let mut next = tree.parent_of(node);
+    while let Some(plan) = next {
+        let whole = text(plan)?;
+        let budget = match plans.is_empty() {
+            true => usize::MAX,
+            false => MAX_DIGEST_CHARS,
+        };
+        plans.push(digest_plan(&whole, &names, budget).text.trim().to_owned());
+        names = vec![plan.alias.clone()];
+        names.extend(plan.description.title.clone());
+        next = tree.parent_of(plan);
+    }
+    plans.retain(|plan| !plan.is_empty());
+    Ok(plans.join("\n\n"))
 }
 
 /// Renders a comment for the writer.

@@ -37,8 +37,8 @@ pub enum StoryStep {
         why: String,
         next_step: String,
     },
-    /// Everything is written that was asked for.
-    Written,
+    /// Everything is written that was asked for: the whole plan, or up to a node.
+    Written { until: Option<String> },
 }
 
 /// Returns how the story goes on, up to and including everything below `until`.
@@ -47,14 +47,12 @@ pub enum StoryStep {
 /// When there is no such node, or the state cannot be read.
 pub fn next_story_step(ctx: &Context<'_>, until: &[String]) -> Result<StoryStep, Failure> {
     let (state, tree) = observe_submitted_plans(ctx)?;
-    let last = if until.is_empty() {
-        None
-    } else {
-        let top = find_scene_or_parent(ctx, &*state, &tree, until)?;
-        // The last node of the subtree in preorder: everything before it in the book is written
-        // first.
-        tree.subtree_preorder(top.id).last().map(|node| node.id)
+    let top = match until.is_empty() {
+        true => None,
+        false => Some(find_scene_or_parent(ctx, &*state, &tree, until)?),
     };
+    // The last node of the subtree in preorder: everything before it in the book is written first.
+    let last = top.and_then(|top| tree.subtree_preorder(top.id).last().map(|node| node.id));
     for node in tree.all_preorder() {
         if prose_path(ctx, &tree, node).is_some() {
             let known =
@@ -85,7 +83,9 @@ pub fn next_story_step(ctx: &Context<'_>, until: &[String]) -> Result<StoryStep,
             break;
         }
     }
-    Ok(StoryStep::Written)
+    Ok(StoryStep::Written {
+        until: top.map(|top| tree.alias_path(top)),
+    })
 }
 
 /// Whether the run approves a draft by itself: the policy says so, and anyone may approve.

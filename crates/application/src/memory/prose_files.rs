@@ -1,11 +1,13 @@
 //! Notices texts that people wrote, edited, restored or removed, and reads them into the memory.
 //!
-//! A note keeps the stamp of every text that was read, so that an unchanged book costs one `stat` per scene.
+//! A note keeps the stamp of every text that was read, so that an unchanged book costs one `stat` per scene. It
+//! is kept by every reader of a text: a text or a plan that is gone is known by nothing else.
 
 use std::collections::BTreeMap;
 
 use domain::generation::reading::SceneReading;
 use domain::ids::{NodeId, Principal, VersionHash};
+use domain::node::Node;
 use domain::operation::Verb;
 use domain::ports::{FileReadResult, FileStatResult, Snapshot, Transaction};
 use domain::record;
@@ -32,9 +34,19 @@ const MIN_STAMPS_TO_WRITE: usize = 32;
 struct SeenProse {
     text: VersionHash,
     stamp: Option<[i64; 4]>,
+    /// Hash of its plan and those above it, which name cast, places and point of view.
+    #[serde(default)]
+    plans: Option<VersionHash>,
 }
 
-type SeenTexts = BTreeMap<u32, SeenProse>;
+/// The texts that were read, by node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct SeenTexts {
+    texts: BTreeMap<u32, SeenProse>,
+    /// The nodes in the order of the plan, by which the memory was projected.
+    order: Vec<u32>,
+}
 
 /// The result of comparing the texts with what was read.
 #[derive(Default)]
@@ -42,8 +54,16 @@ struct ProseComparison {
     seen: SeenTexts,
     /// Texts that are not the ones that were read.
     changed: Vec<SceneChange>,
+    /// Whether the texts are in another order than when they were read.
+    is_reordered: bool,
     /// Number of stamps that are new.
     stamps: usize,
+}
+
+impl ProseComparison {
+    fn has_news(&self) -> bool {
+        self.is_reordered || !self.changed.is_empty()
+    }
 }
 
 /// Reads texts that changed since they were last read. Looks only at stamps while nothing changed.
@@ -54,7 +74,7 @@ pub(crate) fn observe_prose(ctx: &Context<'_>, tree: &Tree) -> Result<(), Failur
         return Ok(());
     }
     let found = compare_texts(ctx, &*state, tree)?;
-    if found.changed.is_empty() && found.stamps < MIN_STAMPS_TO_WRITE {
+    if !found.has_news() && found.stamps < MIN_STAMPS_TO_WRITE {
         return Ok(());
     }
     drop(state);
@@ -83,13 +103,16 @@ fn record_texts(
 ) -> Result<memory_files::MemoryFiles, Failure> {
     let mut files = memory_files::import_edits_within(ctx, tx)?;
     let count = found.changed.len();
-    if count > 0 {
+    if found.has_news() {
         let mut memory = load_memory(&*tx)?;
         let readings = apply_changes(ctx, &*tx, tree, &mut memory, found.changed)?;
-        let summary = format!(
-            "memory: {} read again after an edit",
-            count_with_noun(count, "scene", "scenes")
-        );
+        let summary = match count {
+            0 => "memory: the scenes are in another order".to_owned(),
+            _ => format!(
+                "memory: {} read again after an edit",
+                count_with_noun(count, "scene", "scenes")
+            ),
+        };
         let mut operation = ctx.new_operation(Verb::Observe, summary.clone());
         // Who edited the text is unknown; the acting session only noticed it.
         operation.by = Principal::System;
@@ -109,6 +132,48 @@ fn record_texts(
     Ok(files)
 }
 
+/// Notes texts that were read and recorded within a transaction.
+pub(crate) fn note_read_texts(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    tree: &Tree,
+    texts: &[(NodeId, VersionHash)],
+) -> Result<(), Failure> {
+    let mut seen = load_seen(&*tx)?;
+    for (node, text) in texts {
+        let known = seen.texts.get(&node.0);
+        let stamp = known.filter(|known| known.text == *text);
+        let stamp = stamp.and_then(|known| known.stamp);
+        let plans = tree.get(*node).map(|node| hash_plans(tree, node));
+        let read = SeenProse {
+            text: *text,
+            stamp,
+            plans,
+        };
+        seen.texts.insert(node.0, read);
+    }
+    seen.order = order_of_texts(tree, &seen);
+    save_seen(ctx, tx, &seen)
+}
+
+/// Returns the nodes of the known texts in the order of the plan.
+fn order_of_texts(tree: &Tree, seen: &SeenTexts) -> Vec<u32> {
+    let nodes = tree.all_preorder().into_iter().map(|node| node.id.0);
+    nodes.filter(|node| seen.texts.contains_key(node)).collect()
+}
+
+/// Returns a hash of a plan and those above it.
+fn hash_plans(tree: &Tree, node: &Node) -> VersionHash {
+    let mut all = String::new();
+    let mut next = Some(node);
+    while let Some(plan) = next {
+        let version = plan.content.version_hash();
+        all.push_str(&version.map(|it| it.to_string()).unwrap_or_default());
+        next = tree.parent_of(plan);
+    }
+    VersionHash::of_bytes(all.as_bytes())
+}
+
 /// Compares the texts of all scenes with what was read.
 fn compare_texts(
     ctx: &Context<'_>,
@@ -119,50 +184,78 @@ fn compare_texts(
         seen: load_seen(state)?,
         ..ProseComparison::default()
     };
-    for node in tree.nodes() {
-        let Some(path) = prose_path(ctx, tree, node) else {
-            continue;
-        };
-        let known = found.seen.get(&node.id.0);
-        let stamp = match ctx.files.stat_file(&path) {
-            FileStatResult::Present(stamp) => compact_stamp(stamp),
-            FileStatResult::Missing => {
-                if found.seen.remove(&node.id.0).is_some() {
-                    found.changed.push(gone_text(node.id));
-                }
-                continue;
-            }
-            // Neither says anything about the text.
-            FileStatResult::Refused(_) | FileStatResult::Unavailable(_) => continue,
-        };
-        if known.is_some_and(|known| known.stamp == Some(stamp)) {
-            continue;
-        }
-        let FileReadResult::Text { text, stamp } = ctx.files.read_file(&path, MAX_PROSE_BYTES)
-        else {
-            continue;
-        };
-        let version = VersionHash::of_bytes(text.as_bytes());
-        let is_read = known.is_some_and(|known| known.text == version)
-            || is_text_read(state, node.id, version)?;
-        found.seen.insert(
-            node.id.0,
-            SeenProse {
-                text: version,
-                stamp: stamp.map(compact_stamp),
-            },
-        );
-        if is_read {
-            found.stamps += 1;
-        } else if !text.trim().is_empty() {
-            found.changed.push(SceneChange {
-                node: node.id,
-                text: Some(text),
-                judged: None,
-            });
-        }
+    let before = std::mem::take(&mut found.seen.order);
+    // A plan that was removed, or is on another branch, takes its text out of the book.
+    let texts = &mut found.seen.texts;
+    let gone = texts
+        .keys()
+        .copied()
+        .filter(|id| tree.get(NodeId(*id)).is_none());
+    for id in gone.collect::<Vec<_>>() {
+        texts.remove(&id);
+        found.changed.push(gone_text(NodeId(id)));
     }
+    for node in tree.nodes() {
+        compare_text(ctx, state, tree, node, &mut found)?;
+    }
+    found.seen.order = order_of_texts(tree, &found.seen);
+    let is_kept = |id: &&u32| found.seen.texts.contains_key(id) && before.contains(id);
+    let order = found.seen.order.iter().filter(is_kept);
+    found.is_reordered = !order.eq(before.iter().filter(is_kept));
     Ok(found)
+}
+
+/// Compares the text of a scene with what was read.
+fn compare_text(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    node: &Node,
+    found: &mut ProseComparison,
+) -> Result<(), Failure> {
+    let Some(path) = prose_path(ctx, tree, node) else {
+        return Ok(());
+    };
+    let known = found.seen.texts.get(&node.id.0);
+    let stamp = match ctx.files.stat_file(&path) {
+        FileStatResult::Present(stamp) => compact_stamp(stamp),
+        FileStatResult::Missing => {
+            if found.seen.texts.remove(&node.id.0).is_some() {
+                found.changed.push(gone_text(node.id));
+            }
+            return Ok(());
+        }
+        // Neither says anything about the text.
+        FileStatResult::Refused(_) | FileStatResult::Unavailable(_) => return Ok(()),
+    };
+    let plans = Some(hash_plans(tree, node));
+    let is_same_plan = known.is_none_or(|known| known.plans.is_none() || known.plans == plans);
+    if is_same_plan && known.is_some_and(|known| known.stamp == Some(stamp)) {
+        return Ok(());
+    }
+    let FileReadResult::Text { text, stamp } = ctx.files.read_file(&path, MAX_PROSE_BYTES) else {
+        return Ok(());
+    };
+    let version = VersionHash::of_bytes(text.as_bytes());
+    let is_read = is_same_plan
+        && (known.is_some_and(|known| known.text == version)
+            || is_text_read(state, node.id, version)?);
+    let read = SeenProse {
+        text: version,
+        stamp: stamp.map(compact_stamp),
+        plans,
+    };
+    found.seen.texts.insert(node.id.0, read);
+    if is_read {
+        found.stamps += 1;
+    } else if !text.trim().is_empty() {
+        found.changed.push(SceneChange {
+            node: node.id,
+            text: Some(text),
+            judged: None,
+        });
+    }
+    Ok(())
 }
 
 fn gone_text(node: NodeId) -> SceneChange {
@@ -182,10 +275,25 @@ fn is_text_read(state: &dyn Snapshot, node: NodeId, version: VersionHash) -> Res
 
 fn load_seen(state: &dyn Snapshot) -> Result<SeenTexts, Failure> {
     let note = state.load_note(PROSE_NOTE)?;
-    // A note that cannot be parsed costs reading every text once.
-    Ok(note
-        .and_then(|body| serde_json::from_str(&body).ok())
-        .unwrap_or_default())
+    let known: Option<SeenTexts> = note.and_then(|body| serde_json::from_str(&body).ok());
+    if let Some(known) = known.filter(|known| !known.texts.is_empty()) {
+        return Ok(known);
+    }
+    // Without a note, the readings say which texts there were; each is read once more.
+    let readings = record::read_records::<SceneReading>(state, "")?;
+    let readings = readings.into_iter().map(|(_, reading)| reading);
+    let texts = readings.filter(|reading| !reading.is_gone).map(|reading| {
+        let read = SeenProse {
+            text: reading.version,
+            stamp: None,
+            plans: None,
+        };
+        (reading.node.0, read)
+    });
+    Ok(SeenTexts {
+        texts: texts.collect(),
+        order: Vec::new(),
+    })
 }
 
 fn save_seen(ctx: &Context<'_>, tx: &mut dyn Transaction, seen: &SeenTexts) -> Result<(), Failure> {

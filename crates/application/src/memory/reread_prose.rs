@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use domain::generation::contradiction::are_exclusive;
 use domain::generation::prompts::JUDGE_SYSTEM_PROMPT;
 use domain::generation::reading::SceneReading;
 use domain::generation::verdict::SceneVerdict;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::memory_files::{self, load_memory};
+use super::prose_files::note_read_texts;
 use super::scene_readings::{JudgedText, SceneChange, apply_changes, load_readings};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -101,9 +103,10 @@ pub fn reread_by_rules(ctx: &Context<'_>, words: &[String]) -> Result<RereadOutc
     let (_, tree) = observe_submitted_plans(ctx)?;
     let mut tx = begin_transaction(ctx)?;
     let scenes = find_scenes(ctx, &*tx, &tree, words)?;
-    let mut changes = Vec::new();
+    let (mut changes, mut texts) = (Vec::new(), Vec::new());
     for node in &scenes {
         if let Some(text) = read_prose(ctx, &tree, &tree.alias_path(node)) {
+            texts.push((node.id, VersionHash::of_bytes(text.as_bytes())));
             changes.push(SceneChange {
                 node: node.id,
                 text: Some(text),
@@ -112,7 +115,14 @@ pub fn reread_by_rules(ctx: &Context<'_>, words: &[String]) -> Result<RereadOutc
         }
     }
     let nodes: Vec<NodeId> = changes.iter().map(|change| change.node).collect();
-    if nodes.is_empty() {
+    changes.extend(find_gone_texts(
+        &*tx,
+        &tree,
+        &scenes,
+        &nodes,
+        words.is_empty(),
+    )?);
+    if changes.is_empty() {
         return Err(Failure::not_found("there is no text to read")
             .with_step("tl story compile   # which scenes are missing"));
     }
@@ -133,11 +143,36 @@ pub fn reread_by_rules(ctx: &Context<'_>, words: &[String]) -> Result<RereadOutc
     if !operation.facts.is_empty() {
         tx.record_operation(operation)?;
         files.register_changes(ctx, &mut *tx, &memory)?;
+        note_read_texts(ctx, &mut *tx, &tree, &texts)?;
     }
     let outcome = describe_outcome(&*tx, &tree, &memory, &nodes, without_text)?;
     tx.commit()?;
     files.write_files(ctx);
     Ok(outcome)
+}
+
+/// Returns the scenes that were read and have no text any more; with `all` also those without a plan.
+fn find_gone_texts(
+    state: &dyn Snapshot,
+    tree: &Tree,
+    scenes: &[&Node],
+    with_text: &[NodeId],
+    all: bool,
+) -> Result<Vec<SceneChange>, Failure> {
+    let is_wanted = |node: NodeId| match tree.get(node) {
+        Some(_) => scenes.iter().any(|scene| scene.id == node),
+        None => all,
+    };
+    let readings = load_readings(state, tree)?.into_iter();
+    let gone =
+        readings.filter(|it| !it.is_gone && is_wanted(it.node) && !with_text.contains(&it.node));
+    Ok(gone
+        .map(|reading| SceneChange {
+            node: reading.node,
+            text: None,
+            judged: None,
+        })
+        .collect())
 }
 
 /// Returns the paths of the scenes with a text that no model has read, in the order of the plan; with
@@ -209,7 +244,8 @@ pub fn submit_reading(
     let mut tx = begin_transaction(ctx)?;
     let node = find_scene(ctx, &*tx, &tree, words)?;
     let (path, text) = text_of_scene(ctx, &tree, node)?;
-    if VersionHash::of_bytes(text.as_bytes()).to_string() != answer.nonce {
+    let version = VersionHash::of_bytes(text.as_bytes());
+    if version.to_string() != answer.nonce {
         let what = format!("stale answer: the text of `{path}` was edited meanwhile");
         return Err(Failure::conflict(what).with_step(format!("tl story memory reread {path}")));
     }
@@ -238,6 +274,7 @@ pub fn submit_reading(
     if !operation.facts.is_empty() {
         tx.record_operation(operation)?;
         files.register_changes(ctx, &mut *tx, &memory)?;
+        note_read_texts(ctx, &mut *tx, &tree, &[(node.id, version)])?;
     }
     let outcome = describe_outcome(&*tx, &tree, &memory, &[node.id], 0)?;
     tx.commit()?;
@@ -326,7 +363,8 @@ fn list_disputed(memory: &StoryMemory) -> Vec<DisputedFact> {
             let canon = memory.facts().find(|it| {
                 it.truth == Truth::Canon
                     && it.subject == fact.subject
-                    && it.predicate.eq_ignore_ascii_case(&fact.predicate)
+                    && it.predicate.to_lowercase() == fact.predicate.to_lowercase()
+                    && are_exclusive(&it.predicate, &it.object, &fact.object)
             });
             DisputedFact {
                 fact: fact.id.clone(),

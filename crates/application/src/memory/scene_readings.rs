@@ -2,7 +2,6 @@
 
 use domain::consistency::list_facet_names;
 use domain::fact::Fact;
-use domain::generation::continuity::point_of_view_name;
 use domain::generation::reading::{RULES_READER, SceneReading};
 use domain::generation::rule_reader::{RuleReading, SceneText, read_by_rules};
 use domain::generation::update::{CommittedScene, project_readings, record_scene_entry};
@@ -18,6 +17,7 @@ use domain::tree::Tree;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::tick::story_state::find_named_point_of_view;
 
 /// The text of a scene, as it is now.
 pub(crate) struct SceneChange {
@@ -104,7 +104,7 @@ fn read_change(
     let known_id = known.as_ref().map(|known| known.scene.clone());
     let scene = record_scene_entry(memory, kept, known_id.as_deref());
     let version = VersionHash::of_bytes(text.as_bytes());
-    let found = read_scene_by_rules(ctx, state, node, &text)?;
+    let found = read_scene_by_rules(ctx, state, tree, node, &text)?;
     let read = match known {
         Some(known) => SceneReading {
             scene,
@@ -129,6 +129,7 @@ fn read_change(
 fn read_scene_by_rules(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
+    tree: &Tree,
     node: &Node,
     text: &str,
 ) -> Result<RuleReading, Failure> {
@@ -145,7 +146,7 @@ fn read_scene_by_rules(
             list_facet_names(profile, facet, &blueprint)
         })
     };
-    let pov = point_of_view_name(&blueprint);
+    let pov = find_named_point_of_view(state, tree, node)?;
     Ok(read_by_rules(SceneText {
         text,
         blueprint: &blueprint,

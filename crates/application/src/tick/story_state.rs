@@ -17,6 +17,7 @@ use domain::tree::Tree;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::memory::memory_files;
+use crate::submit::observe_submitted_plans;
 
 /// Number of past ticks in the planner's prompt.
 const MAX_PROMPT_TICKS: u64 = 8;
@@ -66,11 +67,8 @@ impl StoryState {
             )?);
         }
         let nodes = plan_nodes(ctx, tree);
-        let is_open = |node: &&PlanNode| {
-            let is_begun = || node_at(tree, &node.path).is_some_and(|it| has_prose(ctx, tree, it));
-            node.is_written && node.progress != "complete" && !is_begun()
-        };
-        let next_scene = nodes.iter().find(is_open).map(|node| {
+        let next_scene = nodes.iter().find(|node| is_open(ctx, tree, node));
+        let next_scene = next_scene.map(|node| {
             let blueprint = plan_text(state, tree, &node.path).unwrap_or_default();
             (node.path.clone(), blueprint)
         });
@@ -121,6 +119,20 @@ impl StoryState {
     pub(crate) fn begun_tick(&self) -> Option<&TickRecord> {
         self.ticks.iter().find(|record| record.tick == self.tick)
     }
+}
+
+/// Returns the path of the scene that the next tick prepares: the first that is open.
+pub(crate) fn find_next_scene(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
+    let (_, tree) = observe_submitted_plans(ctx)?;
+    let nodes = plan_nodes(ctx, &tree);
+    let next = nodes.into_iter().find(|node| is_open(ctx, &tree, node));
+    Ok(next.map(|node| node.path))
+}
+
+/// Whether a scene is neither complete nor begun.
+fn is_open(ctx: &Context<'_>, tree: &Tree, node: &PlanNode) -> bool {
+    let is_begun = || node_at(tree, &node.path).is_some_and(|it| has_prose(ctx, tree, it));
+    node.is_written && node.progress != "complete" && !is_begun()
 }
 
 pub(crate) fn novel_name(state: &TickState) -> String {

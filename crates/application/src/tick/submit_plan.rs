@@ -1,6 +1,7 @@
 //! Handles a planner's answer: validates it, records it, then runs it. Recorded first, so that a
 //! paid plan is not lost.
 
+use domain::memory::StoryMemory;
 use domain::operation::Verb;
 use domain::record::ChangeRecords;
 use domain::tick::execute::ExecutedAction;
@@ -10,10 +11,10 @@ use domain::tree::Tree;
 use serde_json::Value;
 
 use super::begin_tick::{request_nonce, stale_answer};
-use super::consult_queries::record_consulted;
+use super::consult_queries::{consult_queries, record_consulted};
 use super::run_tick::{TickOutcome, load_tick, plan_tick_files, run_recorded_plan};
 use super::spending::spending_facts;
-use super::story_state::{KnownMemory, StoryState};
+use super::story_state::{KnownMemory, StoryState, find_next_scene};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
@@ -41,12 +42,40 @@ pub struct PlanAnswer {
 /// The reason why it cannot be run, for the planner to fix.
 pub fn check_plan(ctx: &Context<'_>, plan: &Value) -> Result<TickPlan, Failure> {
     let memory = memory_files::load_memory(&*ctx.store.begin_read()?)?;
-    TickPlan::read_plan(plan, &memory).map_err(|refused| invalid_plan(&refused.to_string()))
+    read_effective_plan(plan, &memory)
+}
+
+/// Parses a plan that is to be run.
+fn read_effective_plan(plan: &Value, memory: &StoryMemory) -> Result<TickPlan, Failure> {
+    let read = TickPlan::read_plan(plan, memory).and_then(|plan| {
+        plan.require_effect()?;
+        Ok(plan)
+    });
+    read.map_err(|refused| invalid_plan(&refused.to_string()))
 }
 
 fn invalid_plan(why: &str) -> Failure {
     Failure::invalid(format!("the plan cannot be run: {why}"))
         .with_step("answer again with this fixed")
+}
+
+/// Records and runs the plan of a host's own model, as the plan for the next open scene. A plan that only asks is
+/// not run: it comes back with what its queries found, for a plan that knows it.
+///
+/// # Errors
+/// As [`submit_plan`], and with the results of the queries.
+pub fn submit_host_plan(ctx: &Context<'_>, answer: PlanAnswer) -> Result<TickOutcome, Failure> {
+    let memory = memory_files::load_memory(&*ctx.store.begin_read()?)?;
+    let only_asks =
+        TickPlan::read_plan(&answer.plan, &memory).is_ok_and(|plan| plan.require_effect().is_err());
+    if only_asks && let Some(consulted) = consult_queries(ctx, &answer.plan)? {
+        return Err(
+            Failure::invalid(consulted.message).with_step("answer again with the whole plan")
+        );
+    }
+    // The host answers in another call than the one that named the scene to it.
+    let scene = find_next_scene(ctx)?;
+    submit_plan(ctx, &PlanAnswer { scene, ..answer })
 }
 
 /// Records a plan and runs it.
@@ -72,8 +101,7 @@ fn record_valid_plan(
     answer: &PlanAnswer,
 ) -> Result<(TickRecord, KnownMemory), Failure> {
     record_tick(ctx, answer, |around| {
-        let plan = TickPlan::read_plan(&answer.plan, &around.memory)
-            .map_err(|refused| invalid_plan(&refused.to_string()))?;
+        let plan = read_effective_plan(&answer.plan, &around.memory)?;
         let failures = around.begun_tick().map_or(0, |record| record.failures);
         let mut record = TickRecord {
             tick: around.tick,

@@ -17,6 +17,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use crate::commands::init::InitArgs;
 use crate::completion::node_completer;
+use crate::cost::render_cost;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
@@ -281,19 +282,11 @@ fn print_stats(app: &App) -> Result<(), Failure> {
         count_with_noun(stats.open_loops, "loop", "loops")
     ));
     let spent = &stats.spending;
-    let unknown = match spent.calls_without_price {
-        0 => String::new(),
-        calls => format!(
-            ", and {} of unknown price",
-            count_with_noun(calls, "call", "calls")
-        ),
-    };
+    let cost = render_cost(spent.cost_micros, spent.calls, spent.calls_without_price);
     let calls = count_with_noun(spent.calls, "call", "calls");
     app.ui.print_line(format!(
-        "  models  {calls}, {} tokens in, {} out, ${:.4}{unknown}",
-        spent.input_tokens,
-        spent.output_tokens,
-        spent.cost_micros as f64 / 1e6
+        "  models  {calls}, {} tokens in, {} out, {cost}",
+        spent.input_tokens, spent.output_tokens
     ));
     Ok(())
 }

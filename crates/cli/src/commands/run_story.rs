@@ -21,6 +21,7 @@ use serde_json::json;
 use super::tick::run_single_tick;
 use super::write::{advance_generation, print_generation};
 use crate::completion::node_completer;
+use crate::cost::render_cost;
 use crate::exit_code::ExitCode;
 use crate::model::Planner;
 use crate::progress::Progress;
@@ -131,9 +132,14 @@ impl RunArgs {
                     next_step: Some(next_step),
                     code: ExitCode::Findings,
                 }),
-                StoryStep::Written => Some(RunEnd {
+                StoryStep::Written { until: None } => Some(RunEnd {
                     why: "everything in the plan is written".to_owned(),
                     next_step: Some("tl story compile".to_owned()),
+                    code: ExitCode::Done,
+                }),
+                StoryStep::Written { until: Some(node) } => Some(RunEnd {
+                    why: format!("everything up to the end of `{node}` is written"),
+                    next_step: Some("tl story run".to_owned()),
                     code: ExitCode::Done,
                 }),
             };
@@ -216,13 +222,17 @@ impl StoryRun<'_> {
     /// Returns scenes, words, calls, cost and time so far.
     fn totals(&self) -> Result<RunTotals, Failure> {
         let spent = self.app.run(novel_stats)?.spending;
+        let is_complete = |it: &&GenerationView| it.status == GenerationStatus::Complete;
+        let complete = || self.written.iter().filter(is_complete);
+        let before = &self.spent_before;
         Ok(RunTotals {
-            scenes: self.written.len(),
-            words: self.written.iter().map(|it| it.words).sum(),
-            calls: spent.calls.saturating_sub(self.spent_before.calls),
-            cost_micros: spent
-                .cost_micros
-                .saturating_sub(self.spent_before.cost_micros),
+            scenes: complete().count(),
+            words: complete().map(|it| it.words).sum(),
+            calls: spent.calls.saturating_sub(before.calls),
+            calls_without_price: spent
+                .calls_without_price
+                .saturating_sub(before.calls_without_price),
+            cost_micros: spent.cost_micros.saturating_sub(before.cost_micros),
             seconds: self.started.elapsed().as_secs(),
         })
     }
@@ -245,7 +255,8 @@ impl StoryRun<'_> {
         let report = json!({
             "stopped": end.why, "next_step": end.next_step, "ticks": self.ticks, "scenes": self.written,
             "approved": self.approved, "words": totals.words, "calls": totals.calls,
-            "cost_micros": totals.cost_micros, "seconds": totals.seconds,
+            "cost_micros": totals.cost_micros, "calls_without_price": totals.calls_without_price,
+            "seconds": totals.seconds,
         });
         let ui = self.app.ui;
         if !ui.try_print_json(&report) {
@@ -264,6 +275,7 @@ struct RunTotals {
     scenes: usize,
     words: usize,
     calls: usize,
+    calls_without_price: usize,
     cost_micros: u64,
     seconds: u64,
 }
@@ -273,11 +285,11 @@ impl fmt::Display for RunTotals {
         let scenes = count_with_noun(self.scenes, "scene", "scenes");
         let words = count_with_noun(self.words, "word", "words");
         let calls = count_with_noun(self.calls, "model call", "model calls");
-        let cost = self.cost_micros as f64 / 1e6;
+        let cost = render_cost(self.cost_micros, self.calls, self.calls_without_price);
         let (minutes, seconds) = (self.seconds / 60, self.seconds % 60);
         write!(
             f,
-            "{scenes}, {words}, {calls}, ${cost:.4}, {minutes}:{seconds:02}"
+            "{scenes}, {words}, {calls}, {cost}, {minutes}:{seconds:02}"
         )
     }
 }

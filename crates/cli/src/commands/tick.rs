@@ -371,8 +371,11 @@ fn print_outcome(app: &App, outcome: &TickOutcome) {
         styled(BOLD, &title),
         styled(style, outcome.status.as_str())
     ));
-    app.ui
-        .print_line(format_args!("  {}", outcome.plan.scene_intention));
+    // A tick without a plan has none.
+    if !outcome.plan.scene_intention.is_empty() {
+        app.ui
+            .print_line(format_args!("  {}", outcome.plan.scene_intention));
+    }
     for action in &outcome.executed {
         let mark = if action.success {
             styled(GOOD, "✓")

@@ -225,6 +225,31 @@ fn an_epub_has_a_title_page_and_nested_contents() {
     assert!(text_of("OEBPS/chapter-001.xhtml").contains("Open &amp; wide."));
 }
 
+/// Defect: a picture in the prose made the EPUB invalid, because it is not in the book.
+#[test]
+fn an_epub_refers_to_nothing_that_is_not_in_it() {
+    let project = two_parts();
+    let prose = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
+    let text =
+        "Shut ![the gate](gate.png), see [notes](../notes.md) or [her](https://example.org).\n";
+    project.write(prose, text);
+    project.ok(&[
+        "story",
+        "compile",
+        "--format",
+        "epub",
+        "--output",
+        "book.epub",
+    ]);
+    let files = unpack(&project, "book.epub");
+    let chapter = files
+        .iter()
+        .find(|(name, _)| name == "OEBPS/chapter-001.xhtml");
+    let chapter = chapter.map(|(_, text)| text.as_str()).unwrap_or_default();
+    let expected = "Shut the gate, see notes or <a href=\"https://example.org\">her</a>.";
+    assert!(chapter.contains(expected), "{chapter}");
+}
+
 #[test]
 fn a_docx_is_in_standard_manuscript_format() {
     let project = two_parts();

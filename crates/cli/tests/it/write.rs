@@ -321,6 +321,61 @@ fn a_refusal_is_held_and_enters_neither_the_book_nor_the_memory() {
     assert!(!asked.contains("Check this scene"), "{asked}");
 }
 
+/// Defects: other words of refusal, and words around the scene, went into the book.
+#[test]
+fn a_model_that_speaks_to_its_user_does_not_get_into_the_book() {
+    for refusal in [
+        "I'm sorry, I can't generate a scene in which Elena opens the drawer of the archive.",
+        "Es tut mir leid, aber ich kann diese Szene mit Elena nicht schreiben.",
+    ] {
+        let project = with_model(approved(), &[refusal]);
+        let held = project.run(&["story", "write", "--next"]);
+        assert!(
+            held.code == 1 && held.stdout.contains("must refusal"),
+            "{held:?}"
+        );
+        assert!(!project.root().join(PROSE).exists());
+    }
+    let clean = json!({ "findings": [], "summary": ["s"] }).to_string();
+    let around =
+        format!("Sure! Here is the scene:\n\n{GOOD}\n\nLet me know if you'd like any changes.");
+    let project = with_model(approved(), &[&around, &clean]);
+    project.ok(&["story", "write", "--next"]);
+    assert_eq!(project.read(PROSE), format!("{GOOD}\n"));
+}
+
+/// Defect: a scene that calls Elena by her other name was held, because nobody of the blueprint was there.
+#[test]
+fn a_scene_may_call_people_by_their_other_names() {
+    let clean = json!({ "findings": [], "summary": ["s"], "characters": ["C0"] }).to_string();
+    let text = GOOD.replace("Elena", "Lena");
+    let project = with_model(approved(), &[&text, &clean]);
+    project.ok(&["story", "memory", "edit", "C0", "aliases=[\"Lena\"]"]);
+    let done = project.json(&["story", "write", "--next"]);
+    assert_eq!(done["findings"], json!([]), "{done}");
+}
+
+/// Defect: a judge that quoted the fact and called the contradiction a SHOULD let the scene into the book.
+#[test]
+fn a_contradiction_that_a_judge_proves_is_a_must_however_it_is_weighed() {
+    let text = "Elena was born in Lisbon, as everyone at the archive knew. The drawer was empty.";
+    let finding = json!({ "check": "continuity", "severity": "should", "problem": "born elsewhere",
+        "quote": "Elena was born in Lisbon", "against": "Elena was born in Oporto" });
+    let judged = json!({ "findings": [finding], "summary": ["s"] }).to_string();
+    let project = with_model(approved(), &[text, &judged, text, &judged, text, &judged]);
+    let fact = ["subject=C0", "predicate=was born in", "object=Oporto"];
+    project.ok(&[&["story", "memory", "edit", "--new", "fact"][..], &fact].concat());
+    let held = project.run(&["story", "write", "--next"]);
+    assert!(
+        held.code == 1 && held.stdout.contains("must continuity: born elsewhere"),
+        "{held:?}"
+    );
+    assert!(
+        asked(&project).contains("against \"Elena was born in Oporto\""),
+        "the reviser is told the fact"
+    );
+}
+
 #[test]
 fn a_scene_of_the_wrong_length_is_held_and_a_worse_revision_is_not_kept() {
     let clean = json!({ "findings": [], "summary": ["s"] }).to_string();
@@ -402,7 +457,7 @@ fn a_run_plans_and_writes_until_a_person_is_needed() {
             done["scenes"][0]["scene"].clone()
         ),
         (
-            "everything in the plan is written",
+            "everything up to the end of `act-1/chapter-01` is written",
             json!(1),
             json!("act-1/chapter-01/scene-0102")
         )

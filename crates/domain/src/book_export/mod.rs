@@ -9,7 +9,7 @@ mod fountain;
 
 use std::fmt::Write as _;
 
-use pulldown_cmark::{Event, Options, Parser, html};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
 
 use crate::book_details::BookDetails;
 use crate::memory::graph::escape_xml;
@@ -87,11 +87,21 @@ impl Chapter {
 pub(crate) fn render_prose_html(prose: &str) -> String {
     // Prose is written by models and people: a `<script>` in it must not run in a reader's browser,
     // and unclosed tags would make the XHTML of the EPUB invalid.
-    let events =
-        Parser::new_ext(prose, Options::ENABLE_SMART_PUNCTUATION).map(|event| match event {
-            Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
-            other => other,
-        });
+    let events = Parser::new_ext(prose, Options::ENABLE_SMART_PUNCTUATION);
+    // A picture or a file beside the text is not in the book, and an EPUB that refers to it is invalid.
+    let mut links: Vec<bool> = Vec::new();
+    let events = events.filter_map(|event| match event {
+        Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
+        Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
+        Event::Start(Tag::Link { ref dest_url, .. }) => {
+            let leads_out = ["http://", "https://", "mailto:"];
+            let is_kept = leads_out.iter().any(|start| dest_url.starts_with(start));
+            links.push(is_kept);
+            is_kept.then_some(event)
+        }
+        Event::End(TagEnd::Link) => links.pop().unwrap_or_default().then_some(event),
+        other => Some(other),
+    });
     let mut out = String::new();
     html::push_html(&mut out, events);
     out

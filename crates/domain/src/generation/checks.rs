@@ -20,6 +20,8 @@ const CLOSERS: &[char] = &[
 /// What a scene is checked against.
 pub struct SceneExpectations<'a> {
     pub blueprint: &'a str,
+    /// The point of view, named by the blueprint or a plan above it.
+    pub pov: Option<&'a str>,
     /// Names of the blueprint's characters.
     pub characters: &'a [String],
     /// Target number of words; 0 for any.
@@ -31,6 +33,31 @@ pub struct SceneExpectations<'a> {
     pub earlier: &'a BTreeSet<String>,
     /// Words the author does not want.
     pub forbidden: &'a [ForbiddenPhrase],
+}
+
+impl<'a> SceneExpectations<'a> {
+    /// Returns the place of the scene in the story.
+    #[must_use]
+    pub fn story_context(&self) -> SceneContext<'a> {
+        let id = |name: &str| self.memory.resolve_id(EntryKind::Character, name);
+        let pov = self.pov.and_then(id);
+        SceneContext {
+            memory: self.memory,
+            pov: pov.and_then(|id| self.memory.characters().find(|it| it.id == id)),
+            earlier: self.earlier,
+        }
+    }
+
+    /// Returns every name of someone whom the blueprint names.
+    fn names_of(&self, name: &str) -> Vec<String> {
+        let id = self.memory.resolve_id(EntryKind::Character, name);
+        let entry = id.and_then(|id| self.memory.get(&id));
+        let known = entry.into_iter().flat_map(|entry| {
+            let others = entry.other_names().iter().cloned();
+            others.chain(std::iter::once(entry.name()))
+        });
+        std::iter::once(name.to_owned()).chain(known).collect()
+    }
 }
 
 /// Whether a text ends with a complete sentence.
@@ -96,7 +123,8 @@ pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFin
             Some(id),
         );
     }
-    let (missing, nobody) = acceptance::find_missing_cast(&found, expected.characters);
+    let (missing, nobody) =
+        acceptance::find_missing_cast(&found, expected.characters, |name| expected.names_of(name));
     // One finding instead of one for each name: the scene is about something else as a whole.
     if nobody {
         let cast = expected.characters.join(", ");
@@ -126,14 +154,9 @@ pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFin
     }
     findings.extend(acceptance::find_unusable(text));
     findings.extend(find_forbidden_words(&found, expected.forbidden));
-    let pov = continuity::find_point_of_view(expected.blueprint, expected.memory);
     findings.extend(continuity::check_continuity(
         text,
-        &SceneContext {
-            memory: expected.memory,
-            pov,
-            earlier: expected.earlier,
-        },
+        &expected.story_context(),
     ));
     findings
 }

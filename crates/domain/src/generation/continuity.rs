@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::record::{FindingSeverity, SceneFinding};
 use crate::front_matter;
-use crate::memory::{Character, EntryKind, StoryFact, StoryMemory, Truth};
+use crate::memory::{Character, StoryFact, StoryMemory, Truth, split_name};
 use crate::search::split_words;
 
 /// Classes of mutually exclusive values. Entries that are not ASCII are stems.
@@ -107,7 +107,7 @@ const VALUE_CLASSES: &[&[&str]] = &[
     &["left", "right", "лев", "прав"],
 ];
 /// Stems that say that someone is dead.
-const DEATH_STEMS: &[&str] = &[
+pub(super) const DEATH_STEMS: &[&str] = &[
     "dead",
     "died",
     "killed",
@@ -160,14 +160,7 @@ pub struct SceneContext<'a> {
     pub earlier: &'a BTreeSet<String>,
 }
 
-/// Returns the point-of-view character of a blueprint: front matter key `pov`, or a line `POV: …`.
-#[must_use]
-pub fn find_point_of_view<'m>(blueprint: &str, memory: &'m StoryMemory) -> Option<&'m Character> {
-    let id = memory.resolve_id(EntryKind::Character, &point_of_view_name(blueprint)?)?;
-    memory.characters().find(|it| it.id == id)
-}
-
-/// Returns whom a blueprint names as its point of view.
+/// Returns whom a blueprint names as its point of view: front matter key `pov`, or a line `POV: …`.
 #[must_use]
 pub fn point_of_view_name(blueprint: &str) -> Option<String> {
     let matter = front_matter::parse_front_matter(blueprint).keys;
@@ -203,10 +196,7 @@ pub fn check_continuity(text: &str, moment: &SceneContext<'_>) -> Vec<SceneFindi
         .filter(|fact| moment.is_in_force(fact))
     {
         let subject = moment.memory.display_name(&fact.subject);
-        let names: Vec<String> = split_words(&subject)
-            .into_iter()
-            .filter(|word| word.chars().count() > 2)
-            .collect();
+        let names = moment.names_of_subject(&fact.subject);
         // A subject without a name of more than two letters would be found in almost every
         // sentence.
         if names.is_empty() {
@@ -258,8 +248,20 @@ impl<'t> Sentence<'t> {
 }
 
 impl SceneContext<'_> {
+    /// Returns the words by which a text names the subject of a fact.
+    fn names_of_subject(&self, subject: &str) -> Vec<String> {
+        match self.memory.get(subject) {
+            Some(entry) => {
+                let all = entry.other_names().iter().cloned();
+                let all = std::iter::once(entry.name()).chain(all);
+                all.flat_map(|name| split_name(&name)).collect()
+            }
+            None => split_name(subject),
+        }
+    }
+
     /// Whether a fact holds at the scene: it began before and has not ended.
-    fn is_in_force(&self, fact: &StoryFact) -> bool {
+    pub(super) fn is_in_force(&self, fact: &StoryFact) -> bool {
         // By the order of the plan, not of writing: a scene may be written after one that follows
         // it.
         let is_earlier = |scene: &Option<String>| {
@@ -364,7 +366,7 @@ impl SceneContext<'_> {
     }
 
     /// Returns the quote of a fact with its scene.
-    fn cite_fact(&self, fact: &StoryFact, subject: &str) -> String {
+    pub(super) fn cite_fact(&self, fact: &StoryFact, subject: &str) -> String {
         let from = fact
             .valid_from
             .as_deref()
@@ -463,7 +465,7 @@ fn states_fact(sentence: &Sentence<'_>, fact: &StoryFact, names: &[String]) -> b
     // A single common word would match by chance.
     told.len() >= 2
         && there * 3 >= told.len() * 2
-        && sentence.has_word_starting(names.first().map_or("", String::as_str))
+        && names.iter().any(|name| sentence.has_word_starting(name))
 }
 
 /// Whether two words differ only in their endings.
@@ -493,7 +495,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::memory::Entry;
+    use crate::memory::{Entry, EntryKind};
 
     fn memory() -> StoryMemory {
         let entry = |kind, value| Entry::from_value(kind, value).unwrap();
@@ -600,6 +602,32 @@ mod tests {
         }
     }
 
+    /// Defect: "Lena's eyes were blue" stood against nothing, because the memory calls her Elena.
+    #[test]
+    fn a_contradiction_is_found_under_another_name() {
+        let mut memory = memory();
+        let Some(Entry::Character(elena)) = memory.get("C0").cloned() else {
+            panic!("no C0");
+        };
+        memory.put_entry(Entry::Character(Character {
+            aliases: vec!["the Lark".to_owned()],
+            ..elena
+        }));
+        let story = SceneContext {
+            memory: &memory,
+            pov: None,
+            earlier: &BTreeSet::from(["S001".to_owned()]),
+        };
+        let found = check_continuity("The Lark had eyes of blue.", &story);
+        assert!(
+            found
+                .first()
+                .is_some_and(|it| it.problem.starts_with("Elena: it was `green`")),
+            "{found:?}"
+        );
+        assert_eq!(check_continuity("The dog had eyes of blue.", &story), []);
+    }
+
     #[test]
     fn the_dead_may_be_remembered_but_do_not_act() {
         assert!(
@@ -622,18 +650,14 @@ mod tests {
             )
             .is_empty()
         );
-        let memory = memory();
         for blueprint in [
             "---\npov: elena\n---\n# S\n",
             "# S\n\n**POV:** Elena\n",
-            "# S\n- Point of view: C0\n",
+            "# S\n- Point of view: elena\n",
         ] {
-            assert_eq!(
-                find_point_of_view(blueprint, &memory).map(|it| it.id.as_str()),
-                Some("C0"),
-                "{blueprint}"
-            );
+            let named = point_of_view_name(blueprint).map(|name| name.to_lowercase());
+            assert_eq!(named.as_deref(), Some("elena"), "{blueprint}");
         }
-        assert!(find_point_of_view("# S\n", &memory).is_none());
+        assert!(point_of_view_name("# S\n").is_none());
     }
 }

@@ -7,6 +7,7 @@
 pub mod acceptance;
 pub mod checks;
 pub mod continuity;
+pub mod contradiction;
 mod entity_projection;
 mod feature_rules;
 pub mod guidance;

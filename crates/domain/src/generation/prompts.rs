@@ -9,10 +9,11 @@ use super::guidance::AuthorGuidance;
 use super::record::{COMMENT_CHECK, Generation, GenerationStep, SceneFinding, SceneVariant};
 use super::verdict::{SceneVerdict, verdict_schema};
 use crate::context_budget::{ContextBudget, LineOrder, PromptSection, mark_as_data};
-use crate::memory::{Character, EntryKind, Location, StoryFact, StoryMemory, Truth};
+use crate::memory::{Character, EntryKind, Location, OpenLoop, StoryFact, StoryMemory, Truth};
 use crate::section;
 use crate::tick::TickRecord;
 use crate::tick::context::fill_template;
+use crate::tick::tools::is_query;
 
 /// Path of a project's own writer template.
 pub const WRITER_TEMPLATE_PATH: &str = ".throughline/templates/writer.md";
@@ -44,7 +45,9 @@ pub struct WritingMaterial<'a> {
     pub novel: &'a str,
     pub scene: &'a str,
     pub blueprint: &'a str,
+    /// The plans above it: the nearest in full, digests of the others.
     pub parent: &'a str,
+    /// The memory as it is before the scene.
     pub memory: &'a StoryMemory,
     /// Ticks that prepared this scene, the newest last.
     pub ticks: &'a [TickRecord],
@@ -118,8 +121,15 @@ impl WritingMaterial<'_> {
         };
         let blueprint = room.take_beginning("blueprint", 100, self.blueprint);
         let guidance = self.render_guidance(room);
+        // A correction of one fact must not break another.
+        let cast = self.find_cast();
+        let known = format!(
+            "## Who is who\n{}\n\n## What is true\n{}",
+            take_list(room, "people", 40, render_characters(&cast)),
+            take_list(room, "facts", 60, self.render_facts(&cast)),
+        );
         format!(
-            "{instructions}\n\n{guidance}{findings}{comments}## Blueprint\n{blueprint}\n\n## {title}\n{}\n",
+            "{instructions}\n\n{guidance}{findings}{comments}## Blueprint\n{blueprint}\n\n{known}\n\n## {title}\n{}\n",
             mark_as_data(draft)
         )
     }
@@ -134,16 +144,12 @@ impl WritingMaterial<'_> {
         let guidance = self.render_guidance(room);
         let comments = self.render_comments(room);
         let parent = room.take_beginning("plan above", 25, self.parent);
-        let list = |room: &mut ContextBudget, name, percent, lines: Vec<String>| {
-            let taken = room.take_lines(name, percent, lines.into_iter(), LineOrder::AsGiven);
-            taken.render("None.", LineOrder::AsGiven, "")
-        };
-        let decided = list(room, "decided by the planner", 30, self.render_decisions());
-        let people = list(room, "people", 30, render_characters(&cast));
-        let relations = list(room, "relationships", 25, self.render_relationships(&cast));
-        let places = list(room, "places", 20, self.render_places());
-        let loops = list(room, "open loops", 25, self.render_loops());
-        let facts = list(room, "facts", 40, self.render_facts(&cast));
+        let decided = take_list(room, "decided by the planner", 30, self.render_decisions());
+        let people = take_list(room, "people", 30, render_characters(&cast));
+        let relations = take_list(room, "relationships", 25, self.render_relationships(&cast));
+        let places = take_list(room, "places", 20, self.render_places());
+        let loops = take_list(room, "open loops", 25, self.render_loops());
+        let facts = take_list(room, "facts", 40, self.render_facts(&cast));
         // The end of the prose is what the new scene joins on to, so the beginning is cut.
         let previous = room.take_end("scenes before", &self.before.join("\n\n"));
         let parts = [
@@ -240,8 +246,8 @@ impl WritingMaterial<'_> {
         out
     }
 
-    /// Returns the characters of the scene: those that the blueprint or the planner names. The whole cast
-    /// of a novel would use up the tokens.
+    /// Returns the characters of the scene: those that the blueprint or the planner names, and those whom the
+    /// ticks of the scene made or changed. The whole cast of a novel would use up the tokens.
     fn find_cast(&self) -> Vec<&Character> {
         let mut text = self.blueprint.to_owned();
         for tick in self.ticks {
@@ -253,15 +259,31 @@ impl WritingMaterial<'_> {
         }
         let mut cast = self.memory.characters_named_in(&text);
         // The point of view belongs to the cast even where no text names it.
-        for pov in self
-            .ticks
-            .iter()
-            .filter_map(|tick| tick.plan.pov_character.as_deref())
-        {
-            let other = self.memory.characters().find(|it| it.id == pov);
+        let pov = self.ticks.iter();
+        let pov = pov.filter_map(|tick| tick.plan.pov_character.clone());
+        for id in pov.chain(self.find_changed_ids()) {
+            let other = self.memory.characters().find(|it| it.id == id);
             cast.extend(other.filter(|it| cast.iter().all(|known| known.id != it.id)));
         }
         cast
+    }
+
+    /// Returns the ids that the actions of the scene's ticks made, changed or tied.
+    fn find_changed_ids(&self) -> Vec<String> {
+        let actions = self.ticks.iter().flat_map(|tick| &tick.executed);
+        // What a query found is told as its result.
+        let changes = actions.filter(|action| action.success && !is_query(&action.tool));
+        let mut ids: Vec<String> = Vec::new();
+        for action in changes {
+            let made = action.result.as_ref().map(|result| &result["id"]);
+            for id in action.args.values().chain(made).filter_map(Value::as_str) {
+                let is_id = EntryKind::parse_id(id).is_some() && self.memory.get(id).is_some();
+                if is_id && ids.iter().all(|known| known != id) {
+                    ids.push(id.to_owned());
+                }
+            }
+        }
+        ids
     }
 
     /// Returns what the planner decided and found for this scene, the newest first.
@@ -342,32 +364,37 @@ impl WritingMaterial<'_> {
     /// Returns the places that the blueprint names or the planner chose.
     fn render_places(&self) -> Vec<String> {
         let mut places = self.memory.locations_named_in(self.blueprint);
-        for chosen in self
-            .ticks
-            .iter()
-            .filter_map(|tick| tick.plan.target_location.as_deref())
-        {
+        let chosen = self.ticks.iter();
+        let chosen = chosen.filter_map(|tick| tick.plan.target_location.clone());
+        for chosen in chosen.chain(self.find_changed_ids()) {
             let other = self.memory.locations().find(|it| it.id == chosen);
             places.extend(other.filter(|it| places.iter().all(|known| known.id != it.id)));
         }
         let line = |it: &Location| {
-            let text = it.text.replace('\n', " ");
-            format!(
-                "{}: {} {} {}",
-                it.name,
-                it.atmosphere,
-                it.features.join(", "),
-                text
-            )
+            let features = it.features.join(", ");
+            let parts = [
+                it.atmosphere.as_str(),
+                &features,
+                &it.text.replace('\n', " "),
+            ];
+            let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            format!("{}: {}", it.name, told.join(" "))
         };
         places.into_iter().map(line).collect()
     }
 
-    /// Returns the open loops, the most important first.
+    /// Returns the open loops: those that are due first, then the most important.
     fn render_loops(&self) -> Vec<String> {
+        let tick = self.ticks.last().map_or(0, |tick| tick.tick);
+        let is_due = |it: &OpenLoop| it.due_tick.is_some_and(|due| due <= tick);
         let open = self.memory.open_loops().into_iter();
-        open.map(|it| format!("{}: {}", it.importance.as_str(), it.text.replace('\n', " ")))
-            .collect()
+        let (due, others): (Vec<&OpenLoop>, Vec<&OpenLoop>) = open.partition(|it| is_due(it));
+        let line = |it: &OpenLoop| {
+            let due = if is_due(it) { ", due now" } else { "" };
+            let text = it.text.replace('\n', " ");
+            format!("{}{due}: {text}", it.importance.as_str())
+        };
+        due.into_iter().chain(others).map(line).collect()
     }
 
     /// Returns the current facts: those about the cast first, then the newest.
@@ -423,32 +450,40 @@ impl WritingMaterial<'_> {
              `loops`: open loops this scene settles or moves. `new_loops`: what a reader now waits for.\n\
              - Every entry quotes the scene's own words.";
         // The draft counts too: a judge has to know people whom the writer brought in unplanned.
-        let cast = self
+        let mut cast = self
             .memory
             .characters_named_in(&format!("{}\n{draft}", self.blueprint));
+        for planned in self.find_cast() {
+            if cast.iter().all(|known| known.id != planned.id) {
+                cast.push(planned);
+            }
+        }
         room.take_fixed("instructions", instructions);
         // Taken before anything that can be shortened: quotations are checked against the whole
         // scene.
         room.take_fixed("scene", draft);
         let blueprint = room.take_beginning("blueprint", 100, self.blueprint);
         let checklist = self.render_checklist(room);
-        let list = |room: &mut ContextBudget, name, percent, lines: Vec<String>| {
-            let taken = room.take_lines(name, percent, lines.into_iter(), LineOrder::AsGiven);
-            taken.render("None.", LineOrder::AsGiven, "")
-        };
         let is_cast = |it: &&Character| cast.iter().any(|known| known.id == it.id);
         let others = self.memory.characters().filter(|it| !is_cast(it));
         let people = cast.iter().copied().chain(others);
         // Ids here, unlike in the writer's prompt: the judge's claims are stored under them.
         let people = people.map(|it| format!("{}: {}", it.id, it.name)).collect();
-        let people = list(room, "characters", 40, people);
+        let people = take_list(room, "characters", 40, people);
         let open = self.memory.open_loops().into_iter();
         let open = open.map(|it| format!("{}: {}", it.id, it.text.replace('\n', " ")));
-        let open = list(room, "open loops", 50, open.collect());
-        let facts = list(room, "facts", 100, self.render_facts(&cast));
+        let open = take_list(room, "open loops", 50, open.collect());
+        let facts = take_list(room, "facts", 60, self.render_facts(&cast));
+        let decided = take_list(room, "decided by the planner", 30, self.render_decisions());
+        let relations = take_list(room, "relationships", 30, self.render_relationships(&cast));
+        let places = take_list(room, "places", 30, self.render_places());
+        // The end of the scene before: what the new one goes on from, or repeats.
+        let before = self.before.last().map(String::as_str).unwrap_or_default();
+        let before = room.take_end("scene before", before);
         format!(
-            "{instructions}\n\n## Blueprint\n{blueprint}\n\n## Facts\n{facts}\n\n## Characters\n{people}\n\n\
-             ## Open loops\n{open}\n\n{checklist}## The scene\n{}\n",
+            "{instructions}\n\n## Blueprint\n{blueprint}\n\n## Decided for this scene\n{decided}\n\n## Facts\n{facts}\n\n\
+             ## Characters\n{people}\n\n## How they stand to each other\n{relations}\n\n## Places\n{places}\n\n\
+             ## Open loops\n{open}\n\n## The scene before\n{before}\n\n{checklist}## The scene\n{}\n",
             mark_as_data(draft)
         )
     }
@@ -500,6 +535,17 @@ impl WritingMaterial<'_> {
     }
 }
 
+/// Takes as many lines as fit into a share of the budget, and renders them as data.
+fn take_list(
+    room: &mut ContextBudget,
+    name: &'static str,
+    percent: usize,
+    lines: Vec<String>,
+) -> String {
+    let taken = room.take_lines(name, percent, lines.into_iter(), LineOrder::AsGiven);
+    taken.render("None.", LineOrder::AsGiven, "")
+}
+
 /// Renders findings for the writer, with an empty line after them. Comments of the author have a section of
 /// their own.
 fn render_findings(all: &[SceneFinding], room: &mut ContextBudget) -> String {
@@ -509,7 +555,10 @@ fn render_findings(all: &[SceneFinding], room: &mut ContextBudget) -> String {
             .as_deref()
             .map(|quote| format!(" — \"{quote}\""))
             .unwrap_or_default();
-        format!("{}: {}{quote}", finding.check, finding.problem)
+        let against = finding.against.as_deref();
+        let against = against.map(|against| format!(", against \"{against}\""));
+        let against = against.unwrap_or_default();
+        format!("{}: {}{quote}{against}", finding.check, finding.problem)
     };
     let lines: Vec<String> = all
         .iter()

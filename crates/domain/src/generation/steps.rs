@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::acceptance;
 use super::checks::{self, SceneExpectations};
+use super::contradiction::weigh_against_canon;
 use super::record::{Generation, GenerationStatus, GenerationStep, SceneFinding, count_findings};
 use super::review;
 use super::variants;
@@ -139,7 +140,8 @@ fn extract_prose(answer: &Value) -> Result<String, String> {
         .strip_prefix("```")
         .and_then(|rest| rest.split_once('\n'))
         .and_then(|(_, rest)| rest.strip_suffix("```"));
-    Ok(bare.unwrap_or(text).trim().to_owned())
+    let bare = bare.unwrap_or(text).trim();
+    Ok(acceptance::strip_address(bare).to_owned())
 }
 
 /// Selects the step after new prose. A scene without a proper ending is continued; after the last
@@ -165,6 +167,7 @@ fn apply_verdict(
 ) -> Result<(), ReviewRefused> {
     let mut findings: Vec<SceneFinding> = checks::check_scene(&generation.draft, expected);
     findings.extend(verdict.findings.clone());
+    weigh_against_canon(&mut findings, &verdict, expected);
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     if generation.collects_variants() {
         generation.findings = findings;

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::contradiction::are_exclusive;
 use super::entity_projection::{add_entities, retract_entities};
 pub use super::reading::SceneReading;
 use super::verdict::{AdvancedLoop, NewFact, NewLoop, SceneVerdict};
@@ -83,7 +84,7 @@ pub fn project_readings(
     // Before anything is retracted: who witnessed what follows from the scenes and facts as they
     // are now.
     forget_witnessed_facts(memory);
-    let mut retracted = retract_readings(memory, &scenes);
+    let mut retracted = retract_readings(memory, before, &scenes);
     let gone = scenes.iter().filter(|scene| !order.contains_key(*scene));
     for scene in gone {
         memory.remove_entry(scene);
@@ -255,13 +256,43 @@ fn fact_identity(fact: &StoryFact) -> (String, String, String, String) {
     )
 }
 
+/// Returns what the readings say: quotation, predicate and object of each fact, by scene.
+fn claims_of_readings(readings: &[SceneReading]) -> BTreeSet<(&str, &str, String, String)> {
+    let claims = readings.iter().flat_map(|reading| {
+        let facts = reading.claims.facts.iter().chain(&reading.found.facts);
+        facts.map(|fact| {
+            let (predicate, object) = (fact.predicate.to_lowercase(), fact.object.to_lowercase());
+            (
+                reading.scene.as_str(),
+                fact.quote.as_str(),
+                predicate,
+                object,
+            )
+        })
+    });
+    claims.collect()
+}
+
 /// Removes what the readings of these scenes put into the memory.
-fn retract_readings(memory: &mut StoryMemory, scenes: &BTreeSet<&str>) -> Retracted {
+fn retract_readings(
+    memory: &mut StoryMemory,
+    before: &[SceneReading],
+    scenes: &BTreeSet<&str>,
+) -> Retracted {
     let is_read = |scene: &Option<String>| scene.as_deref().is_some_and(|id| scenes.contains(id));
-    // A quotation tells what was read from what a person noted.
+    let claims = claims_of_readings(before);
+    // A quotation tells what was read from what a person noted; other words than were read are a person's
+    // correction.
+    let is_claim = |fact: &&StoryFact| {
+        let (predicate, object) = (fact.predicate.to_lowercase(), fact.object.to_lowercase());
+        let (Some(scene), Some(quote)) = (&fact.valid_from, &fact.quote) else {
+            return false;
+        };
+        claims.contains(&(scene.as_str(), quote.as_str(), predicate, object))
+    };
     let facts: Vec<StoryFact> = memory
         .facts()
-        .filter(|fact| fact.quote.is_some() && is_read(&fact.valid_from))
+        .filter(|fact| is_read(&fact.valid_from) && is_claim(fact))
         .cloned()
         .collect();
     let loops: Vec<OpenLoop> = memory
@@ -282,7 +313,7 @@ fn retract_readings(memory: &mut StoryMemory, scenes: &BTreeSet<&str>) -> Retrac
         .cloned()
         .collect();
     for it in moved {
-        memory.put_entry(Entry::Loop(reopen_loop(it)));
+        memory.put_entry(Entry::Loop(it.without_moves()));
     }
     Retracted {
         facts: facts
@@ -293,21 +324,9 @@ fn retract_readings(memory: &mut StoryMemory, scenes: &BTreeSet<&str>) -> Retrac
     }
 }
 
-/// Returns a loop without what scenes did to it.
-fn reopen_loop(it: OpenLoop) -> OpenLoop {
-    OpenLoop {
-        status: LoopStatus::Open,
-        closed_in_scene: None,
-        moved_in_scene: None,
-        reason: None,
-        evidence: None,
-        ..it
-    }
-}
-
-/// The canon's facts in force, by subject and predicate. A linear search per fact would make rereading a
-/// novel quadratic.
-struct CanonIndex(HashMap<(String, String), String>);
+/// The objects of the canon's facts in force, by subject and predicate. A linear search per fact would make
+/// rereading a novel quadratic.
+struct CanonIndex(HashMap<(String, String), Vec<String>>);
 
 impl CanonIndex {
     fn new(memory: &StoryMemory) -> Self {
@@ -322,11 +341,7 @@ impl CanonIndex {
 
     fn add_fact(&mut self, fact: &StoryFact) {
         let key = (fact.subject.clone(), fact.predicate.to_lowercase());
-        // The first fact stays the canon: a later one that differs is a contradiction, not an
-        // update.
-        self.0
-            .entry(key)
-            .or_insert_with(|| fact.object.to_lowercase());
+        self.0.entry(key).or_default().push(fact.object.clone());
     }
 }
 
@@ -365,16 +380,19 @@ fn add_facts(
             None if is_by_rules => continue,
             None => new.subject.clone(),
         };
-        let known = canon
-            .0
-            .get(&(subject.clone(), new.predicate.to_lowercase()));
+        let key = (subject.clone(), new.predicate.to_lowercase());
+        let known = canon.0.get(&key).map(Vec::as_slice).unwrap_or_default();
         // Said again, it is no new fact; it stays with the scene that said it first.
-        if known.is_some_and(|value| *value == new.object.to_lowercase()) {
+        let object = new.object.to_lowercase();
+        if known.iter().any(|value| value.to_lowercase() == object) {
             continue;
         }
-        // A fact that contradicts an earlier one is not canon until a person says so; which of the two is
-        // the mistake cannot be computed.
-        let truth = match (known.is_some(), reading.is_accepted) {
+        // The first fact stays the canon. One that contradicts it is not canon until a person says so;
+        // which of the two is the mistake cannot be computed.
+        let contradicts = known
+            .iter()
+            .any(|value| are_exclusive(&new.predicate, value, &new.object));
+        let truth = match (contradicts, reading.is_accepted) {
             (true, true) => Truth::Intended,
             (true, false) => Truth::Disputed,
             (false, _) => Truth::Canon,
@@ -470,7 +488,7 @@ fn add_loops(
             Some(before) => {
                 // A decision that no scene made, such as a person's, stays.
                 let before = if before.moved_in_scene.is_some() {
-                    reopen_loop(before)
+                    before.without_moves()
                 } else {
                     before
                 };

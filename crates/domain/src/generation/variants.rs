@@ -158,6 +158,7 @@ mod tests {
             let (memory, earlier) = (StoryMemory::default(), Default::default());
             let expected = SceneExpectations {
                 blueprint: "",
+                pov: None,
                 characters: &[],
                 words: 0,
                 before: None,

@@ -278,6 +278,21 @@ impl LoopStatus {
     }
 }
 
+impl OpenLoop {
+    /// Returns the loop without what scenes did to it.
+    #[must_use]
+    pub fn without_moves(self) -> Self {
+        Self {
+            status: LoopStatus::Open,
+            closed_in_scene: None,
+            moved_in_scene: None,
+            reason: None,
+            evidence: None,
+            ..self
+        }
+    }
+}
+
 /// Whether a fact is canon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Scene, StoryFact, StoryMemory, Truth};
+use super::{Entry, OpenLoop, Scene, StoryFact, StoryMemory, Truth};
 
 /// The story right before a scene.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -53,6 +53,42 @@ pub struct LoopMoment {
     pub id: String,
     pub text: String,
     pub since: Option<String>,
+}
+
+/// Returns the memory as it is right before a scene: without facts and loops of this text and of later ones,
+/// and with the loops open that only they moved. A scene that is written again is neither written nor judged by
+/// the text it replaces.
+///
+/// `earlier` are the memory ids of the scenes before it, `here` is its own. A contradiction that a person
+/// intended in this scene stays, and so does what no scene of the plan says.
+#[must_use]
+pub fn memory_before(
+    memory: &StoryMemory,
+    earlier: &BTreeSet<String>,
+    here: Option<&str>,
+) -> StoryMemory {
+    let is_planned =
+        |scene: &str| matches!(memory.get(scene), Some(Entry::Scene(it)) if it.node.is_some());
+    let is_later = |scene: &Option<String>| {
+        let later = |scene: &String| !earlier.contains(scene) && is_planned(scene);
+        scene.as_ref().is_some_and(later)
+    };
+    let is_meant = |fact: &StoryFact| {
+        fact.truth == Truth::Intended && here.is_some() && fact.valid_from.as_deref() == here
+    };
+    let entries = memory.all_entries().filter_map(|entry| match entry {
+        Entry::Fact(fact) if is_later(&fact.valid_from) && !is_meant(fact) => None,
+        Entry::Fact(fact) if is_later(&fact.valid_to) => Some(Entry::Fact(StoryFact {
+            valid_to: None,
+            ..fact.clone()
+        })),
+        Entry::Loop(it) if is_later(&it.created_in_scene) => None,
+        Entry::Loop(it) if is_later(&it.moved_in_scene) => {
+            Some(Entry::Loop(OpenLoop::clone(it).without_moves()))
+        }
+        other => Some(other.clone()),
+    });
+    StoryMemory::new(entries)
 }
 
 /// Returns the story before a scene. `earlier` are the memory ids of the scenes before it, in order.
@@ -167,6 +203,49 @@ mod tests {
 
     use super::*;
     use crate::memory::{Entry, EntryKind};
+
+    /// Defect: a scene that was written again was judged against the text it replaces, and could not resolve a loop
+    /// that its earlier text had resolved.
+    #[test]
+    fn before_a_scene_nothing_of_it_and_of_later_ones_is_known() {
+        let entry = |kind, value| Entry::from_value(kind, value).unwrap();
+        let scene = |id: &str| {
+            let value = json!({ "id": id, "node": format!("scene-{id}") });
+            entry(EntryKind::Scene, value)
+        };
+        let fact = |id: &str, from: &str, truth: &str| {
+            let value = json!({ "id": id, "subject": "C0", "predicate": "p", "object": id,
+                "valid_from": from, "valid_to": "S003", "truth": truth });
+            entry(EntryKind::Fact, value)
+        };
+        let memory = StoryMemory::new([
+            scene("S001"),
+            scene("S002"),
+            scene("S003"),
+            fact("F0", "S001", "canon"),
+            fact("F1", "S002", "canon"),
+            fact("F2", "S002", "intended"),
+            fact("F3", "S003", "canon"),
+            entry(
+                EntryKind::Loop,
+                json!({ "id": "OL0", "text": "Who?", "status": "resolved", "created_in_scene": "S001",
+                    "moved_in_scene": "S002", "closed_in_scene": "S002" }),
+            ),
+            entry(
+                EntryKind::Loop,
+                json!({ "id": "OL1", "text": "Why?", "created_in_scene": "S002" }),
+            ),
+            entry(EntryKind::Loop, json!({ "id": "OL2", "text": "Where?" })),
+        ]);
+        let earlier = BTreeSet::from(["S001".to_owned()]);
+        let before = memory_before(&memory, &earlier, Some("S002"));
+        let facts: Vec<&str> = before.facts().map(|it| it.id.as_str()).collect();
+        assert_eq!(facts, ["F0", "F2"], "what a person intended here stays");
+        assert!(before.facts().all(|it| it.valid_to.is_none()));
+        let open = before.open_loops();
+        let open: Vec<&str> = open.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(open, ["OL0", "OL2"]);
+    }
 
     #[test]
     fn knowledge_grows_with_the_scenes_a_character_was_in() {

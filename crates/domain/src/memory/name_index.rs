@@ -8,6 +8,11 @@ use crate::search::split_words;
 
 /// Minimum length of a part of a name; shorter ones are particles and initials.
 const MIN_NAME_PART_CHARS: usize = 3;
+/// Articles and particles: parts of many names, and words of every text.
+const NAME_PARTICLES: &[&str] = &[
+    "the", "and", "der", "die", "das", "dem", "den", "des", "les", "las", "los", "del", "della",
+    "von", "van",
+];
 
 /// A part of a name.
 #[derive(Clone, Debug)]
@@ -94,7 +99,39 @@ fn stems_of(word: &str) -> Vec<String> {
 /// Returns the parts of a name that can name someone.
 pub(crate) fn split_name(name: &str) -> Vec<String> {
     let parts = split_words(name).into_iter();
-    parts
+    let parts: Vec<String> = parts
         .filter(|part| part.chars().count() >= MIN_NAME_PART_CHARS)
+        .collect();
+    let is_particle = |part: &String| NAME_PARTICLES.contains(&part.as_str());
+    // Someone may be called Van.
+    if parts.iter().all(is_particle) {
+        return parts;
+    }
+    parts
+        .into_iter()
+        .filter(|part| !is_particle(part))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Defect: with one place called "The Archive", every text with "the" in it named that place.
+    #[test]
+    fn an_article_names_nobody() {
+        let known = [
+            ("L0".to_owned(), "The Archive".to_owned(), Vec::new()),
+            ("L1".to_owned(), "Van".to_owned(), Vec::new()),
+        ];
+        let index = NameIndex::new(known.iter().map(|(id, name, other)| (id, name, other)));
+        for (text, found) in [
+            ("Elena opens the drawer.", &[][..]),
+            ("Dust in the archive.", &["L0"]),
+            ("Van waits.", &["L1"]),
+        ] {
+            assert_eq!(index.find_in_text(text), found, "{text}");
+        }
+        assert_eq!(index.resolve_name("The Harbour"), None);
+    }
 }

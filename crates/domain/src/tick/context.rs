@@ -12,7 +12,8 @@ use super::record::{ContextUsed, TickRecord, TickState, TickStatus, found_line};
 use super::tools::{self, PlanNode};
 pub use crate::context_budget::estimate_tokens;
 use crate::context_budget::{ContextBudget, LineOrder, PromptSection, mark_as_data};
-use crate::memory::{Character, OpenLoop, StoryMemory};
+use crate::memory::knowledge::state_fact;
+use crate::memory::{Character, OpenLoop, StoryFact, StoryMemory, Truth};
 use crate::policy::GenerationPolicy;
 use crate::text::clean_line;
 
@@ -98,6 +99,7 @@ impl StoryView<'_> {
             LineOrder::AsGiven,
         );
         let relationships = self.render_relationships(active, &mut room);
+        let facts = self.render_facts(active, &mut room);
         let people = self
             .memory
             .characters()
@@ -141,6 +143,7 @@ impl StoryView<'_> {
             ("open_loops_list", open_loops),
             ("active_character_details", mark_as_data(&details)),
             ("character_relationships", relationships),
+            ("facts", facts),
             ("characters", characters),
             ("locations", locations),
             ("next_nodes", next_nodes),
@@ -221,6 +224,24 @@ impl StoryView<'_> {
         });
         let none = "No established relationships yet.";
         render_part(room, ("relationships", 30), ties, none, LineOrder::AsGiven)
+    }
+
+    /// Renders what is true: about whom the story follows and whom the next blueprint names first, then the
+    /// newest.
+    fn render_facts(&self, active: Option<&Character>, room: &mut ContextBudget) -> String {
+        let blueprint = self.next_scene.map_or("", |(_, blueprint)| blueprint);
+        let cast = self.memory.characters_named_in(blueprint);
+        let is_about_cast = |fact: &&StoryFact| {
+            let mut ids = active.into_iter().chain(cast.iter().copied());
+            ids.any(|it| it.id == fact.subject || it.id == fact.object)
+        };
+        let canon = self.memory.facts().rev();
+        let canon = canon.filter(|it| it.truth != Truth::Disputed && it.valid_to.is_none());
+        let (about, others): (Vec<&StoryFact>, Vec<&StoryFact>) = canon.partition(is_about_cast);
+        let facts = about.into_iter().chain(others);
+        let lines = facts.map(|fact| format!("- {}", state_fact(self.memory, fact)));
+        let none = "Nothing is written yet.";
+        render_part(room, ("facts", 30), lines, none, LineOrder::AsGiven)
     }
 
     /// Renders the next open nodes of the plan.

@@ -73,6 +73,10 @@ pub enum PlanRefused {
     Repeated { index: usize, first: usize },
     #[error("the plan has neither actions nor expected outcomes: nothing would change")]
     NoEffect,
+    #[error("the plan has only queries and no expected outcomes: nothing would change")]
+    OnlyQueries,
+    #[error("`{0}` declines the task instead of planning")]
+    Declined(&'static str),
 }
 
 impl PlanRefused {
@@ -133,6 +137,8 @@ impl TickPlan {
                     field: field.to_owned(),
                     found: text.trim().to_owned(),
                 });
+            } else if acceptance::is_refusal(text) {
+                problems.push(PlanRefused::Declined(field));
             }
         }
         problems.extend(plan.find_hollow_parts());
@@ -173,7 +179,8 @@ impl TickPlan {
             let hollow = action.args.iter().find(|(_, value)| {
                 // An empty argument is left to the tool, and an id is an argument.
                 value.as_str().is_some_and(|text| {
-                    !text.trim().is_empty() && !text.chars().any(char::is_alphanumeric)
+                    let is_blank = !text.chars().any(char::is_alphanumeric);
+                    !text.trim().is_empty() && is_blank || acceptance::is_whole_slot(text)
                 })
             });
             problems.extend(hollow.map(|(name, value)| PlanRefused::Placeholder {
@@ -185,14 +192,35 @@ impl TickPlan {
             let first = self.actions.iter().take(index).position(is_same);
             problems.extend(first.map(|first| PlanRefused::Repeated { index, first }));
         }
-        let has_outcome = self
-            .expected_outcomes
-            .iter()
-            .any(|outcome| !acceptance::is_placeholder(outcome));
-        if self.actions.is_empty() && !has_outcome {
+        for (index, outcome) in self.expected_outcomes.iter().enumerate() {
+            if acceptance::is_placeholder(outcome) {
+                problems.push(PlanRefused::Placeholder {
+                    field: format!("expected_outcomes[{index}]"),
+                    found: outcome.trim().to_owned(),
+                });
+            }
+        }
+        if self.actions.is_empty() && !self.has_outcome() {
             problems.push(PlanRefused::NoEffect);
         }
         problems
+    }
+
+    fn has_outcome(&self) -> bool {
+        let mut outcomes = self.expected_outcomes.iter();
+        outcomes.any(|outcome| !acceptance::is_placeholder(outcome))
+    }
+
+    /// Refuses a plan that only asks. [`Self::read_plan`] takes it, because a planner may ask before it plans.
+    ///
+    /// # Errors
+    /// When no action changes anything, and nothing is expected.
+    pub fn require_effect(&self) -> Result<(), PlanRefused> {
+        let changes = |action: &PlanAction| !tools::is_query(&action.tool);
+        match self.has_outcome() || self.actions.iter().any(changes) {
+            true => Ok(()),
+            false => Err(PlanRefused::OnlyQueries),
+        }
     }
 
     /// Returns what is unusual about the plan but no reason to refuse it.

@@ -123,6 +123,90 @@ fn what_the_tick_decided_and_the_cast_is_in_the_writers_prompt() {
     assert!(!prompt.contains("C0") && !prompt.contains("L0"), "{prompt}");
 }
 
+/// Defect: a person, a tie and a place that a tick made were not on the page, unless the blueprint named them.
+#[test]
+fn what_the_actions_of_a_tick_made_is_in_the_writers_prompt() {
+    let mut memory = story();
+    memory.add_entry(Entry::Character(Character {
+        name: "Ivo Marek".to_owned(),
+        text: "never sleeps".to_owned(),
+        ..Character::default()
+    }));
+    memory.add_entry(Entry::Character(Character {
+        name: "Nobody Else".to_owned(),
+        ..Character::default()
+    }));
+    memory.add_entry(Entry::Location(Location {
+        name: "Hall Nine".to_owned(),
+        text: "sealed".to_owned(),
+        ..Location::default()
+    }));
+    memory.add_entry(Entry::Relationship(Relationship {
+        character_a: "C0".to_owned(),
+        character_b: "C2".to_owned(),
+        relationship_type: "debtor".to_owned(),
+        ..Relationship::default()
+    }));
+    let action = |tool: &str, args: serde_json::Value, id: &str| {
+        let args = args.as_object().cloned().unwrap_or_default();
+        crate::tick::execute::ExecutedAction {
+            action_index: 0,
+            tool: tool.to_owned(),
+            args,
+            result: Some(json!({ "id": id })),
+            error: None,
+            success: true,
+        }
+    };
+    let ties = json!({ "character_a": "C0", "character_b": "C2" });
+    let ticks = [TickRecord {
+        executed: vec![
+            action("relationship.create", ties, "R1"),
+            action("location.generate", json!({ "name": "Hall Nine" }), "L1"),
+            action("relationship.query", json!({ "character_id": "C3" }), ""),
+        ],
+        ..tick()
+    }];
+    let material = WritingMaterial {
+        novel: "The Map",
+        scene: "scene-0101",
+        blueprint: "# The drawer\n\n## Characters\n- Elena\n",
+        parent: "",
+        memory: &memory,
+        ticks: &ticks,
+        before: &["The lamp went out.".to_owned()],
+        guidance: &AuthorGuidance::default(),
+        comments: &[],
+        words: 900,
+        tokens: 6_000,
+    };
+    let mut room = ContextBudget::new(6_000);
+    let prompt = material.render_writer_prompt(WRITER_TEMPLATE, &mut room);
+    for part in ["never sleeps", "debtor", "Hall Nine: sealed"] {
+        assert!(prompt.contains(part), "no `{part}` in {prompt}");
+    }
+    assert!(!prompt.contains("│ Nobody Else"), "{prompt}");
+    // The judge sees what the writer saw.
+    let judged = material.render_reading_prompt("Elena went home.").text;
+    for part in [
+        "debtor",
+        "Hall Nine: sealed",
+        "the clerk is warned",
+        "│ The lamp went out.",
+    ] {
+        assert!(judged.contains(part), "no `{part}` in {judged}");
+    }
+}
+
+/// Defect: a revision was asked for without the fact that the text contradicts.
+#[test]
+fn a_revision_is_given_the_facts() {
+    let prompt = prompt_of_step(GenerationStep::Revise, 4_000).text;
+    for part in ["against \"Her green eyes\"", "eyes green", "uneasy"] {
+        assert!(prompt.contains(part), "no `{part}` in {prompt}");
+    }
+}
+
 /// Defect: with long scenes before it, people and facts were cut away, and the newest prose at its end.
 #[test]
 fn people_and_facts_are_kept_and_old_prose_is_left_out() {
@@ -198,7 +282,7 @@ fn prompt_of_step(step: GenerationStep, tokens: usize) -> StepPrompt {
         severity: crate::generation::FindingSeverity::Should,
         problem: "the point of view slips".to_owned(),
         quote: None,
-        against: None,
+        against: Some("Her green eyes".to_owned()),
     };
     let generation = Generation {
         step,

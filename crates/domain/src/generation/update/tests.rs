@@ -230,6 +230,50 @@ fn a_contradiction_that_a_person_intended_stays_intended() {
     );
 }
 
+/// Defect: whatever Elena knew after the first thing she learnt was in dispute.
+#[test]
+fn several_facts_with_one_predicate_are_all_canon() {
+    let mut memory = story();
+    let knows = |object: &str| NewFact {
+        subject: "Elena".to_owned(),
+        predicate: "knows".to_owned(),
+        object: object.to_owned(),
+        quote: object.to_owned(),
+    };
+    let verdict = |object: &str| SceneVerdict {
+        facts: vec![knows(object)],
+        ..SceneVerdict::default()
+    };
+    let readings = [
+        reading(1, verdict("the map is gone")),
+        reading(2, verdict("Marcus lied")),
+    ];
+    project_readings(&mut memory, &[], &readings, 1);
+    let truths: Vec<Truth> = memory.facts().map(|it| it.truth).collect();
+    assert_eq!(truths, [Truth::Canon, Truth::Canon]);
+}
+
+/// Defect: a fact that a person had corrected was green again after the next edit of any scene.
+#[test]
+fn a_persons_correction_stays_and_the_text_is_in_dispute() {
+    let mut memory = story();
+    let readings = [read_text(1, &[0]), read_text(2, &[5])];
+    project_readings(&mut memory, &[], &readings, 1);
+    let read = memory.facts().next().cloned().expect("a fact");
+    memory.put_entry(Entry::Fact(StoryFact {
+        object: "olive".to_owned(),
+        ..read
+    }));
+    project_readings(&mut memory, &readings, &readings, 1);
+    let after = told(&memory);
+    for line in [
+        "Elena eyes olive Canon Some(\"S001\")",
+        "Elena eyes green Disputed Some(\"S001\")",
+    ] {
+        assert!(after.iter().any(|it| it == line), "{line}\n{after:#?}");
+    }
+}
+
 proptest! {
     /// The same for texts that rules read: people and places come and go with them.
     #[test]
