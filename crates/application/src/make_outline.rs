@@ -6,6 +6,7 @@
 use domain::ids::NodeId;
 use domain::node::Node;
 use domain::outline::{Outline, OutlineEntry, read_synopsis};
+use domain::plan_document::{MILESTONES_PROFILE, render_node_markdown};
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
 use domain::tick::TickState;
@@ -70,6 +71,13 @@ fn load_entry(
     let text = match node.content.version_hash() {
         Some(version) => state.load_text(version)?,
         None => None,
+    };
+    // Plan documents are JSON; people read what is made of it.
+    let text = match node.profile.as_str() {
+        MILESTONES_PROFILE => {
+            text.map(|json| render_node_markdown(&node.level, &json).unwrap_or(json))
+        }
+        _ => text,
     };
     Ok(OutlineEntry {
         depth,

@@ -5,12 +5,14 @@
 
 use domain::ids::NodeId;
 use domain::node::{Node, Status};
-use domain::ports::Snapshot;
+use domain::ports::{FileReadResult, Snapshot};
+use domain::search::split_words;
 use serde::Serialize;
 
 use crate::approval_question::{ApprovalQuestion, build_question_on};
 use crate::comment::{CommentView, load_comments};
 use crate::context::Context;
+use crate::creatable_levels::can_have_created_child;
 use crate::diff_version::load_version_diff;
 use crate::evidence::{EvidenceView, build_evidence_view};
 use crate::explain::{Explanation, explain_node};
@@ -23,6 +25,7 @@ use crate::node_family::{NodeFamily, load_family};
 use crate::observe::observe_node;
 use crate::plan_warnings::{WarningCollector, collect_warnings};
 use crate::scan::ScanScope;
+use crate::tick::story_state::{MAX_PROSE_BYTES, prose_path_below};
 use crate::views::{DiffView, NodeView, OperationView, load_node_view};
 
 /// A plan with its text.
@@ -67,6 +70,12 @@ pub struct NodePage {
     pub comments: Vec<CommentView>,
     /// The latest operations.
     pub log: Vec<OperationView>,
+    /// Number of words of its prose, where it has some.
+    #[serde(skip)]
+    pub prose_words: Option<usize>,
+    /// Whether a plan can be created below it.
+    #[serde(skip)]
+    pub can_have_children: bool,
     /// The requested diff, for the page alone.
     #[serde(skip)]
     pub compared: Option<DiffView>,
@@ -108,7 +117,7 @@ pub fn load_node_page(
             }
             Status::Draft | Status::Approved => None,
         },
-        versions: load_version_views(state, &node)?,
+        versions: load_version_views(ctx, state, &node)?,
         // A proof that cannot be judged, such as one with unreadable inputs, must not hide the
         // plan.
         evidence: build_evidence_view(ctx, state, node.id, None)
@@ -116,10 +125,28 @@ pub fn load_node_page(
             .filter(|evidence| !evidence.proofs.is_empty()),
         comments: load_comments(ctx, state, Some(node.id))?,
         log: load_history(state, Some(node.id), MAX_LOG_ENTRIES, None)?,
+        prose_words: count_prose_words(ctx, state, &node)?,
+        can_have_children: can_have_created_child(ctx, &node),
         // Only on request: it reads two texts from the store.
         compared: compared
-            .map(|version| load_version_diff(state, &node, version))
+            .map(|version| load_version_diff(ctx, state, &node, version))
             .transpose()?,
+    })
+}
+
+fn count_prose_words(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<usize>, Failure> {
+    let parent = load_parent(state, node)?;
+    let Some(path) = prose_path_below(ctx, parent.as_ref(), node) else {
+        return Ok(None);
+    };
+    // From the file: people write and edit prose by hand as well.
+    Ok(match ctx.files.read_file(&path, MAX_PROSE_BYTES) {
+        FileReadResult::Text { text, .. } => Some(split_words(&text).len()),
+        _ => None,
     })
 }
 

@@ -87,6 +87,9 @@ pub struct NodeCounts {
     /// Millionths of a US dollar that those calls cost whose price is known.
     #[serde(skip_serializing_if = "is_zero")]
     pub cost_micros: u64,
+    /// Those of the calls whose price is unknown; they are not free.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub calls_without_price: usize,
 }
 
 fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
@@ -108,7 +111,18 @@ impl NodeCounts {
         self.prose_words += measure.prose_words.unwrap_or_default();
         self.model_calls += measure.model_calls;
         self.cost_micros += measure.cost_micros;
+        self.calls_without_price += measure.calls_without_price;
     }
+}
+
+/// Whether a node is planned work, as in the tree and on the board. The trail is none.
+fn is_counted(node: &Node) -> bool {
+    node.profile != domain::trail::PROFILE
+}
+
+/// Whether the words of a node are its own. One without a file is a part of a file that is counted.
+fn has_own_words(node: &Node) -> bool {
+    node.path.is_some()
 }
 
 /// What is measured of one plan.
@@ -120,6 +134,7 @@ struct PlanMeasure {
     target: Option<u64>,
     model_calls: usize,
     cost_micros: u64,
+    calls_without_price: usize,
 }
 
 /// Returns the statistics.
@@ -166,8 +181,11 @@ fn stats_of_tree(
     let spending = spending_by_account(state)?;
     let mut prose = ProseFolders::default();
     // The whole tree also for one node: the burn-up is about the project.
-    for node in tree.nodes().filter(|node| node.path.is_some()) {
-        let text = words.measure_version(state, node.content.version_hash())?;
+    for node in tree.nodes().filter(|node| is_counted(node)) {
+        let text = match has_own_words(node) {
+            true => words.measure_version(state, node.content.version_hash())?,
+            false => TextMeasure::default(),
+        };
         let mut measure = PlanMeasure {
             plan_words: text.words,
             prose_words: prose.count_words(ctx, tree, node),
@@ -180,6 +198,7 @@ fn stats_of_tree(
         {
             measure.model_calls = spent.calls;
             measure.cost_micros = spent.cost_micros;
+            measure.calls_without_price = spent.calls_without_price;
         }
         measures.insert(node.id, measure);
     }
@@ -191,23 +210,25 @@ fn stats_of_tree(
         Some(top) => (tree.subtree_preorder(top), tree.children(top).collect()),
         None => (tree.all_preorder(), tree.root_nodes().collect()),
     };
-    let mut levels: BTreeMap<(usize, &str, &str), NodeCounts> = BTreeMap::new();
-    for node in nodes.iter().filter(|node| node.path.is_some()) {
-        // By depth first, so that levels are listed from the top down.
-        let key = (
-            tree.ancestors(node).len(),
-            node.profile.as_str(),
-            node.level.as_str(),
-        );
-        let counts = levels.entry(key).or_default();
+    let mut levels: BTreeMap<(&str, &str), (usize, NodeCounts)> = BTreeMap::new();
+    for node in nodes.iter().filter(|node| is_counted(node)) {
+        let depth = tree.ancestors(node).len();
+        // One line per level, also where its plans are at several depths, as tickets are.
+        let (top, counts) = levels
+            .entry((&node.profile, &node.level))
+            .or_insert((depth, NodeCounts::default()));
+        *top = depth.min(*top);
         let measure = measures.get(&node.id).copied().unwrap_or_default();
         counts.add_plan(node, measure);
         counts.target = add_targets(counts.target, measure.target);
     }
+    let mut levels: Vec<_> = levels.into_iter().collect();
+    // From the top down, each profile together.
+    levels.sort_by_key(|((profile, _), (depth, _))| (*profile, *depth));
     Ok(PlanStats {
         levels: levels
             .into_iter()
-            .map(|((_, profile, level), counts)| LevelStats {
+            .map(|((profile, level), (_, counts))| LevelStats {
                 profile: profile.to_owned(),
                 level: level.to_owned(),
                 counts,
@@ -436,13 +457,15 @@ fn measure_fact(fact: &Fact, texts: &mut Vec<(i64, Option<VersionHash>)>) -> Pla
     let approved = |status: Status| i64::from(status == Status::Approved);
     let complete = |progress: Progress| i64::from(progress == Progress::Complete);
     match fact {
-        Fact::NodeAdded { node } | Fact::NodeRemoved { node } if node.path.is_some() => {
+        Fact::NodeAdded { node } | Fact::NodeRemoved { node } if is_counted(node) => {
             let sign = if matches!(fact, Fact::NodeAdded { .. }) {
                 1
             } else {
                 -1
             };
-            texts.push((sign, node.content.version_hash()));
+            if has_own_words(node) {
+                texts.push((sign, node.content.version_hash()));
+            }
             change += PlanTotals {
                 planned: sign,
                 approved: sign * approved(node.status()),

@@ -24,6 +24,9 @@ const MAX_LANES: usize = 30;
 /// Number of lanes beyond which a board of many parents is one lane by default.
 const MAX_DEFAULT_LANES: usize = 12;
 
+/// Number of plans of a level beyond which another level is shown by default.
+const MAX_DEFAULT_PLANS: usize = 60;
+
 /// What the columns of a board are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -243,8 +246,8 @@ fn count_levels(plans: &[&Node]) -> Vec<LevelCount> {
     levels
 }
 
-/// Returns the level that was asked for, else the one whose plans have phases, else the most
-/// frequent one.
+/// Returns the level that was asked for, else the one whose plans have phases, else the one with the
+/// most plans among those that fit on a board.
 fn choose_level(plans: &[&Node], levels: &[LevelCount], asked: &str) -> String {
     let has_phase = |node: &&&Node| work_phase(node).is_some();
     let is_known = levels.iter().any(|one| one.level == asked);
@@ -254,8 +257,11 @@ fn choose_level(plans: &[&Node], levels: &[LevelCount], asked: &str) -> String {
     if let Some(node) = plans.iter().find(has_phase) {
         return node.level.clone();
     }
-    let most = levels.iter().max_by_key(|one| one.plans);
-    most.map(|one| one.level.clone()).unwrap_or_default()
+    let fitting = levels.iter().filter(|one| one.plans <= MAX_DEFAULT_PLANS);
+    let chosen = fitting.max_by_key(|one| one.plans);
+    // Without one, the level that is nearest to it.
+    let chosen = chosen.or_else(|| levels.iter().min_by_key(|one| one.plans));
+    chosen.map(|one| one.level.clone()).unwrap_or_default()
 }
 
 fn is_below(known: &CachedTree, node: &Node, under: Option<&Node>) -> bool {

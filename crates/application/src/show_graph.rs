@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::ids::NodeId;
-use domain::layered_graph::{GraphLayout, NodeSize, draw_layers};
+use domain::layered_graph::{GraphLayout, MIN_LAYER_GAP, NodeSize, draw_layers};
 use domain::needs::{Needs, is_open};
 use domain::node::{Node, Progress, Status};
 use serde::Deserialize;
@@ -144,7 +144,7 @@ pub fn show_graph(
         .collect();
     Ok(GraphView {
         kind,
-        layout: draw_layers(&sizes, &pairs),
+        layout: draw_layers(&sizes, &pairs, label_gap(&graph.edges)),
         hidden: graph.hidden,
         matches: graph.nodes.iter().filter(|node| node.is_match).count(),
         nodes: graph.nodes,
@@ -221,6 +221,13 @@ fn build_node(id: String, name: &str) -> GraphNodeView {
         // The status sign is before the name, the rest is space around it.
         size: [chars.max(6) * CHAR_WIDTH + 48, count * LINE_HEIGHT + 16],
     }
+}
+
+/// Returns the space between layers in which every label has room.
+fn label_gap(edges: &[GraphEdge]) -> i32 {
+    let longest = edges.iter().map(|edge| edge.label.chars().count()).max();
+    let chars = i32::try_from(longest.unwrap_or_default()).unwrap_or_default();
+    (chars * CHAR_WIDTH + 24).max(MIN_LAYER_GAP)
 }
 
 /// Splits a name into lines at its spaces; a word is never cut.

@@ -16,10 +16,27 @@ export function parsePage(html) {
   return new DOMParser().parseFromString(trusted ? trusted.createHTML(html) : html, "text/html");
 }
 
+/** Says the notice of a decision to those who hear the page, and begins at what is to be decided next: a new page would be read from its
+ * beginning, without the notice, which is in it already. */
+function announceReport() {
+  const text = document.querySelector(".toast p")?.textContent ?? "";
+  const said = document.createElement("p");
+  said.className = "hidden";
+  said.setAttribute("role", "status");
+  document.body.append(said);
+  setTimeout(() => { said.textContent = text; }, 300);
+  const heading = document.querySelector("#item .title") ?? document.querySelector("main h1");
+  // A field that the page focuses by itself is the place to go on.
+  if (!(heading instanceof HTMLElement) || (document.activeElement ?? document.body) !== document.body) return;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+}
+
 // The notice of a decision is said once: not again on a reload, and not in a link that is passed on.
 const address = new URL(location.href);
 if (address.searchParams.has("done")) {
   forgetSentDraft();
+  announceReport();
   address.searchParams.delete("done");
   address.searchParams.delete("operation");
   history.replaceState(history.state, "", address);
@@ -55,9 +72,16 @@ function refreshFrame(/** @type {Document} */ fresh) {
   for (const query of ["link[rel=icon]", "header.top nav"]) {
     const [old, next] = [document.querySelector(query), fresh.querySelector(query)];
     // What has the focus stays: a reader in the navigation must not be thrown out of it.
+    const left = old?.scrollLeft ?? 0;
     if (old && next && old.outerHTML !== next.outerHTML && !old.contains(document.activeElement)) old.replaceWith(document.adoptNode(next));
+    if (next?.isConnected) next.scrollLeft = left;
   }
 }
+
+// Where the pages do not fit side by side, the present one is in sight.
+const pages = document.querySelector("header.top nav");
+const present = pages?.querySelector("[aria-current]");
+if (pages && present instanceof HTMLElement) pages.scrollLeft = present.offsetLeft - pages.clientWidth / 2 + present.clientWidth / 2;
 
 /** Says that there is something new where the reader is, and lets them bring it in: what is being read stays in its place. */
 function offerNews(/** @type {Document} */ fresh) {

@@ -114,7 +114,7 @@ class Palette {
       rows.push(row);
     });
     this.#list.replaceChildren(...rows);
-    this.#said.textContent = choices.length ? `${choices.length} results` : "No results";
+    this.#said.textContent = choices.length ? `${choices.length} ${choices.length === 1 ? "result" : "results"}` : "No results";
     if (!choices.length) this.#list.append(makeElement("li", { role: "presentation", class: "group" }, "No results"));
     this.#select(0);
   }

@@ -127,7 +127,10 @@ form_pages! {
         // A field of the form may name another server; only its local part is followed.
         back => urls::local_address(back),
     };
-    CheckForm: |_form| "/reviews".to_owned();
+    CheckForm: |form| match form.back.as_str() {
+        "" => "/reviews".to_owned(),
+        back => urls::local_address(back),
+    };
     ConcludeForm: |_form| "/reviews".to_owned();
     TickForm: |_form| "/story".to_owned();
     CardForm: |form| match form.back.as_str() {
@@ -420,6 +423,9 @@ pub(crate) struct CheckForm {
     /// The reason for accepting, or what is wrong; a pass has none.
     #[serde(default)]
     text: String,
+    /// The page to come back to.
+    #[serde(default)]
+    back: String,
 }
 
 impl CheckForm {

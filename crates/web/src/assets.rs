@@ -124,3 +124,18 @@ pub(crate) async fn serve_asset(Path(name): Path<String>, headers: HeaderMap) ->
     }
     (about, [(CONTENT_TYPE, *kind)], *text).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limit is for the compressed scripts; as they are, they are four times as large.
+    const MAX_SCRIPT_BYTES: usize = 60 * 1024;
+
+    #[test]
+    fn all_scripts_together_are_small_even_before_they_are_compressed() {
+        let scripts = ASSETS.iter().filter(|(_, kind, _)| *kind == JS);
+        let bytes: usize = scripts.map(|(.., text)| text.len()).sum();
+        assert!((1..MAX_SCRIPT_BYTES).contains(&bytes), "{bytes} bytes");
+    }
+}

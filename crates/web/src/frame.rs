@@ -319,6 +319,20 @@ impl Frame<'_> {
         self.pending.as_ref().map_or(0, |pending| pending.count)
     }
 
+    /// Returns the pages of the navigation: that of the story only where prose is written.
+    fn list_pages(
+        &self,
+    ) -> impl Iterator<Item = &'static (NavigationEntry, &'static str, &'static str)> {
+        let here = self.page.place;
+        let has_prose = self
+            .pending
+            .as_ref()
+            .is_none_or(|pending| pending.has_prose);
+        NAVIGATION.iter().filter(move |(entry, ..)| {
+            *entry != NavigationEntry::Story || has_prose || here == NavigationEntry::Story
+        })
+    }
+
     fn branch(&self) -> Option<&str> {
         self.pending.as_ref()?.branch.as_deref()
     }
@@ -368,7 +382,7 @@ impl Frame<'_> {
                     (self.render_projects())
                 }
                 nav aria-label="Pages" {
-                    @for (other, address, name) in NAVIGATION {
+                    @for (other, address, name) in self.list_pages() {
                         a href=(address) aria-current=[(*other == self.page.place).then_some("page")] {
                             (name)
                             @if *other == NavigationEntry::Inbox && self.count() > 0 {

@@ -23,12 +23,13 @@ mod pages;
 mod refusal;
 mod served_projects;
 mod sync;
+mod titles;
 mod urls;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use application::inbox::{is_review_item, list_waiting_items};
+use application::inbox::{finding_of_item, list_waiting_items};
 use application::open_gates::BlockedStep;
 use application::plan_stats::WordCounts;
 use application::tree_cache::CachedTree;
@@ -309,9 +310,9 @@ impl Dashboard {
     /// Returns the path of the page on which an item is decided.
     #[must_use]
     pub fn page_of_item(item: &WaitingItem) -> String {
-        match is_review_item(item) {
-            true => "/reviews".to_owned(),
-            false => urls::node_url(&item.path),
+        match finding_of_item(item) {
+            Some((subject, check)) => pages::inbox::finding_url(subject, check),
+            None => urls::node_url(&item.path),
         }
     }
 

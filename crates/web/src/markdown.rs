@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use maud::{Markup, PreEscaped, html as markup};
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{
+    Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
+};
 
 use crate::code_colours::render_code;
 use crate::pages::image::is_image_name;
@@ -86,6 +88,8 @@ struct Renderer<'t> {
     begun: usize,
     /// The open block of code: its language and its text so far.
     code: Option<(String, String)>,
+    /// The alignments of the open table's columns, the present column, and whether it is the head.
+    table: Option<(Vec<Alignment>, usize, bool)>,
     /// The address and alternative text of the open image, where it is one of the project.
     image: Option<(String, String)>,
 }
@@ -177,6 +181,10 @@ impl<'t> Renderer<'t> {
                     code.push_str(&text);
                 }
             }
+            Event::Start(Tag::Table(_) | Tag::TableHead | Tag::TableRow | Tag::TableCell)
+            | Event::End(
+                TagEnd::Table | TagEnd::TableHead | TagEnd::TableRow | TagEnd::TableCell,
+            ) => self.add_table_event(event),
             // A disabled checkbox has no label; the sign says the same to everyone.
             Event::TaskListMarker(is_done) => self.push_html(match is_done {
                 true => "<span role=\"img\" aria-label=\"done\">☑</span> ",
@@ -184,6 +192,64 @@ impl<'t> Renderer<'t> {
             }),
             other => self.out.push(other),
         }
+    }
+
+    /// Renders a table in a box of its own, which scrolls. Columns are aligned by classes: the inline
+    /// styles of the renderer are refused by our content security policy.
+    fn add_table_event(&mut self, event: Event<'t>) {
+        let html = match event {
+            Event::Start(Tag::Table(columns)) => {
+                self.table = Some((columns, 0, false));
+                // Focusable, because it scrolls, and a keyboard has to reach it.
+                "<div class=\"scroll\" tabindex=\"0\"><table>".to_owned()
+            }
+            Event::End(TagEnd::Table) => {
+                self.table = None;
+                "</tbody></table></div>\n".to_owned()
+            }
+            Event::Start(Tag::TableHead) => {
+                self.begin_table_row(true);
+                "<thead><tr>".to_owned()
+            }
+            Event::End(TagEnd::TableHead) => "</tr></thead><tbody>".to_owned(),
+            Event::Start(Tag::TableRow) => {
+                self.begin_table_row(false);
+                "<tr>".to_owned()
+            }
+            Event::End(TagEnd::TableRow) => "</tr>".to_owned(),
+            Event::Start(_) => self.begin_cell(),
+            _ => self.end_cell(),
+        };
+        self.push_html(html);
+    }
+
+    fn begin_table_row(&mut self, is_head: bool) {
+        if let Some((_, column, in_head)) = &mut self.table {
+            (*column, *in_head) = (0, is_head);
+        }
+    }
+
+    fn begin_cell(&mut self) -> String {
+        let Some((columns, column, in_head)) = &mut self.table else {
+            return String::new();
+        };
+        let class = match columns.get(*column) {
+            Some(Alignment::Left) => " class=\"to-left\"",
+            Some(Alignment::Center) => " class=\"centred\"",
+            Some(Alignment::Right) => " class=\"to-right\"",
+            Some(Alignment::None) | None => "",
+        };
+        *column += 1;
+        match in_head {
+            true => format!("<th scope=\"col\"{class}>"),
+            false => format!("<td{class}>"),
+        }
+    }
+
+    fn end_cell(&self) -> String {
+        let in_head = self.table.as_ref().is_some_and(|(.., in_head)| *in_head);
+        let tag = if in_head { "</th>" } else { "</td>" };
+        tag.to_owned()
     }
 
     /// Ends the open block of code: in colours, or as what it is.
@@ -546,6 +612,21 @@ mod tests {
                 "<img src=\"/images/acts/act-1/map.png\" alt=\"A &lt;map&gt;\" loading=\"lazy\">"
             ),
             "{shown}"
+        );
+    }
+
+    #[test]
+    fn columns_are_aligned_without_inline_styles() {
+        let table = "| a | b | c | d |\n|---|:--|:-:|--:|\n| *1* | 2 | 3 | 4 |\n";
+        let html = render_markdown(table).into_string();
+        assert!(!html.contains("style="), "{html}");
+        assert!(
+            html.contains("<th scope=\"col\">a</th><th scope=\"col\" class=\"to-left\">b</th>"),
+            "{html}"
+        );
+        assert!(
+            html.contains("<td><em>1</em></td><td class=\"to-left\">2</td><td class=\"centred\">3</td><td class=\"to-right\">4</td></tr></tbody></table></div>"),
+            "{html}"
         );
     }
 }

@@ -92,6 +92,10 @@ fn render_next_step(step: &str) -> Markup {
             @if let Some(comment) = comment { ": " (comment) }
             " " code.quiet { "tl " (arguments.join(" ")) }
         },
+        // The page is one of the ways to approve, and the one at hand.
+        (Some((address, label)), NextStep::AskPerson { .. }) => html! {
+            a href=(address) { (label) } ": decide it there"
+        },
         // Instructions and commands without a page stay text; a reader may have a shell.
         _ => html! { (render_message(step)) },
     }
@@ -157,6 +161,10 @@ mod tests {
                 "<a href=\"/nodes/act-1/chapter-01\">Open act-1/chapter-01</a>: first",
             ),
             ("tl search \"a b\"", "href=\"/search?text=a%20b\""),
+            (
+                &domain::approval::ask_person_next_step("act-1"),
+                "<a href=\"/nodes/act-1\">Open act-1</a>: decide it there",
+            ),
             (
                 "ask the person: `tl x`",
                 "ask the person: <code>tl x</code>",

@@ -3,7 +3,7 @@
 use application::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
 use application::approval_question::build_question;
 use application::comment::add_comment;
-use application::inbox::{InboxGroup, WaitCause, load_inbox};
+use application::inbox::{InboxGroup, InboxView, WaitCause, load_inbox};
 use application::read_plan::read_plan;
 use application::revalidate::{KeepRequest, keep_one};
 use application::show_tree::show_tree;
@@ -17,7 +17,7 @@ use domain::text::{clean_line, count_with_noun};
 use web::HookLedger;
 
 use super::detail::Detail;
-use super::state::{Mode, PlanRow, Request, ReviewRoom};
+use super::state::{Mode, OtherWaiting, PlanRow, Request, ReviewRoom};
 use crate::gate_stats::ProjectHookLedger;
 use crate::ui::Ui;
 use crate::wiring::Project;
@@ -180,6 +180,7 @@ impl<'p> ActionRunner<'p> {
                     depth: 0,
                     has_children: false,
                     cause: cause.clone(),
+                    stopped: item.stopped.first().map(|one| clean_line(&one.host)),
                 })
             })
             .collect();
@@ -188,6 +189,7 @@ impl<'p> ActionRunner<'p> {
         for root in &forest {
             push_rows(&mut tree, root, 0);
         }
+        room.others = list_others(&view);
         room.replace_lists(inbox, tree);
         Ok(())
     }
@@ -232,6 +234,24 @@ fn describe_changed(count: usize) -> String {
     }
 }
 
+/// Lists what waits beside the plans.
+fn list_others(view: &InboxView) -> OtherWaiting {
+    let findings = view.findings.iter().map(|one| {
+        clean_line(&format!(
+            "{}  {} · tl review status --of {}",
+            one.item.check, one.subject, one.subject
+        ))
+    });
+    let stopped = view.stopped.iter().map(|gate| {
+        let place = gate.plan.as_deref().unwrap_or("its work");
+        clean_line(&format!("{} at {place}: {} gate", gate.host, gate.gate))
+    });
+    OtherWaiting {
+        findings: findings.collect(),
+        stopped: stopped.collect(),
+    }
+}
+
 /// Describes why the plans of a group wait, and what the cause touches.
 fn describe_group(group: &InboxGroup) -> String {
     let origin = group.origin.as_ref().map_or("", |plan| plan.display_name());
@@ -260,6 +280,7 @@ fn push_rows(rows: &mut Vec<PlanRow>, node: &TreeView, depth: usize) {
         depth,
         has_children: !node.children.is_empty(),
         cause: String::new(),
+        stopped: None,
     });
     for child in &node.children {
         push_rows(rows, child, depth + 1);

@@ -18,6 +18,17 @@ pub(super) struct PlanRow {
     pub(super) has_children: bool,
     /// Why it waits, in the inbox: plans with the same cause form a group.
     pub(super) cause: String,
+    /// The host of a session that waits for the decision about it.
+    pub(super) stopped: Option<String>,
+}
+
+/// What waits for a person and is decided elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OtherWaiting {
+    /// Findings of reviews: they count as decisions, as on the dashboard.
+    pub(super) findings: Vec<String>,
+    /// Sessions stopped by something else than a plan of the list.
+    pub(super) stopped: Vec<String>,
 }
 
 /// The list on the left.
@@ -81,6 +92,7 @@ pub(super) struct ReviewRoom {
     pub(super) mode: Mode,
     pub(super) inbox: Vec<PlanRow>,
     pub(super) tree: Vec<PlanRow>,
+    pub(super) others: OtherWaiting,
     /// Paths of folded plans in the tree.
     pub(super) folded: BTreeSet<String>,
     /// Part of a title or path, for the tree.
@@ -128,6 +140,11 @@ impl ReviewRoom {
             visible.push(row);
         }
         visible
+    }
+
+    /// Returns the number of decisions that wait.
+    pub(super) fn count_waiting(&self) -> usize {
+        self.inbox.len() + self.others.findings.len()
     }
 
     /// Returns the path of the selected plan.
@@ -336,6 +353,7 @@ mod tests {
             depth,
             has_children,
             cause: String::new(),
+            stopped: None,
         }
     }
 

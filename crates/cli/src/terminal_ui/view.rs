@@ -56,7 +56,7 @@ fn split_body(body: Rect) -> (Rect, Rect) {
 }
 
 fn render_header(room: &ReviewRoom) -> Line<'_> {
-    let waiting = room.inbox.len();
+    let waiting = room.count_waiting();
     let name = |screen: Screen, text: String| match room.screen == screen {
         true => Span::styled(
             text,
@@ -106,6 +106,9 @@ fn draw_list(frame: &mut Frame<'_>, room: &ReviewRoom, area: Rect) {
         };
         items.push(ListItem::new(Span::styled(text, quiet())));
     }
+    if room.screen == Screen::Inbox {
+        push_others(&mut items, room);
+    }
     let list = List::new(items)
         .block(
             Block::new()
@@ -115,6 +118,20 @@ fn draw_list(frame: &mut Frame<'_>, room: &ReviewRoom, area: Rect) {
         .highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     let mut state = ListState::default().with_selected(selected_item);
     frame.render_stateful_widget(list, area, &mut state);
+}
+
+/// Adds what is decided elsewhere; the selection does not reach it, so no key decides about it here.
+fn push_others<'r>(items: &mut Vec<ListItem<'r>>, room: &'r ReviewRoom) {
+    let parts = [
+        ("Reviews that wait for you", "◇", &room.others.findings),
+        ("Stopped agents", "‖", &room.others.stopped),
+    ];
+    for (heading, sign, lines) in parts.into_iter().filter(|(.., lines)| !lines.is_empty()) {
+        items.push(ListItem::new(Span::styled(heading, quiet())));
+        for line in lines {
+            items.push(ListItem::new(format!("  {sign} {line}")));
+        }
+    }
 }
 
 fn render_row<'r>(room: &ReviewRoom, row: &'r PlanRow) -> Line<'r> {
@@ -137,6 +154,13 @@ fn render_row<'r>(room: &ReviewRoom, row: &'r PlanRow) -> Line<'r> {
         ),
         Span::raw(row.title.as_deref().unwrap_or(name)),
         Span::styled(format!("  {name}"), quiet()),
+        Span::styled(
+            match &row.stopped {
+                Some(host) => format!("  ‖ {host} waits"),
+                None => String::new(),
+            },
+            Style::new().add_modifier(Modifier::BOLD),
+        ),
     ])
 }
 
@@ -259,6 +283,7 @@ mod tests {
             depth: 0,
             has_children: false,
             cause: cause.to_owned(),
+            stopped: None,
         }
     }
 
@@ -287,6 +312,27 @@ mod tests {
             "Долгий прилив",
             "new: 1 act",
             "a approve/keep",
+        ] {
+            assert!(screen.contains(wanted), "{wanted}:\n{screen}");
+        }
+    }
+
+    #[test]
+    fn reviews_count_and_stopped_agents_are_named() {
+        let mut room = ReviewRoom::new("novel".to_owned());
+        let mut waiting = row("act-1", "One", "act-1 changed");
+        waiting.stopped = Some("codex".to_owned());
+        room.replace_lists(vec![waiting], Vec::new());
+        room.others.findings = vec!["The point of view holds  act-1".to_owned()];
+        room.others.stopped = vec!["gemini at 003: claim gate".to_owned()];
+        let screen = draw(&room, 140, 20);
+        for wanted in [
+            "Inbox 2",
+            "‖ codex waits",
+            "Reviews that wait for you",
+            "◇ The point of view holds",
+            "Stopped agents",
+            "‖ gemini at 003",
         ] {
             assert!(screen.contains(wanted), "{wanted}:\n{screen}");
         }

@@ -346,6 +346,26 @@ fn a_page_shows_everything_that_changed_since_the_approved_text() {
     }
 }
 
+/// Rendered Markdown leaves these out, and an agent reads them all the same.
+#[test]
+fn a_first_text_is_shown_exactly_where_it_can_be_approved() {
+    let project = story();
+    project.write(
+        Project::ACT,
+        "---\nnote: IN_FRONT_MATTER\n---\n# Act 1\n\n[//]: # (IN_A_COMMENT)\n\n[agent]: http://x \"IN_A_DEFINITION\"\n",
+    );
+    project.ok(&["status"]);
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    for page in ["/", "/nodes/act-1", "/decide/act-1"] {
+        let body = browser.get(page).body;
+        assert!(body.contains("/do/approve"), "{page}");
+        for part in ["IN_FRONT_MATTER", "IN_A_COMMENT", "IN_A_DEFINITION"] {
+            assert!(body.contains(part), "{page} hides {part}");
+        }
+    }
+}
+
 /// A stale chapter on the page; an earlier text comes back while another writer holds the lock.
 #[test]
 fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {

@@ -166,7 +166,7 @@ impl Server {
         self.post_with(&self.token, more, message)
     }
 
-    fn post_with(&self, token: &str, more: &[(&str, &str)], message: &Value) -> Reply {
+    pub(crate) fn post_with(&self, token: &str, more: &[(&str, &str)], message: &Value) -> Reply {
         let (host, token) = (
             format!("127.0.0.1:{}", self.port),
             format!("Bearer {token}"),
@@ -197,7 +197,7 @@ impl Server {
         self.post_with(token, &headers, &call).message()
     }
 
-    fn greeted_with(&self, token: &str) -> String {
+    pub(crate) fn greeted_with(&self, token: &str) -> String {
         let client = json!({ "name": "old-client", "version": "1" });
         let params =
             json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });

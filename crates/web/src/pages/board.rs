@@ -4,7 +4,7 @@
 //! JavaScript; each sends the same form.
 
 use application::show_board::{
-    BoardCard, BoardCell, BoardColumns, BoardLane, BoardRequest, BoardView, show_board,
+    BoardCard, BoardCell, BoardColumn, BoardColumns, BoardLane, BoardRequest, BoardView, show_board,
 };
 use axum::extract::{Query, State};
 use domain::node::Progress;
@@ -205,22 +205,37 @@ impl BoardPage<'_> {
             }
             @for (column, cell) in self.board.columns.iter().zip(&lane.cells) {
                 div.cell data-column=(column.key) data-label=(column.label) {
-                    (self.render_cell(&column.label, cell, lane))
+                    (self.render_cell(column, cell, lane))
                 }
             }
         }
     }
 
-    fn render_cell(&self, label: &str, cell: &BoardCell, lane: &BoardLane) -> Markup {
+    fn render_cell(&self, column: &BoardColumn, cell: &BoardCell, lane: &BoardLane) -> Markup {
         let hidden = cell.total - cell.cards.len();
         html! {
             @if !cell.cards.is_empty() {
-                ul.board-cards aria-label=(label) { @for card in &cell.cards { (self.render_card(card)) } }
+                ul.board-cards aria-label=(column.label) { @for card in &cell.cards { (self.render_card(card)) } }
             }
             @if hidden > 0 {
-                @let under = lane.parent.as_ref().map(|parent| parent.path.clone()).unwrap_or_default();
-                p.quiet { a href=(BoardAddress { under, ..self.address.clone() }.url()) { (hidden) " more" span.hidden { " in " (label) } } }
+                p.quiet { a href=(self.url_of_rest(column, lane)) { (hidden) " more" span.hidden { " in " (column.label) } } }
             }
+        }
+    }
+
+    /// Returns where the cards are that a cell does not show: the board of its lane, or the tree.
+    fn url_of_rest(&self, column: &BoardColumn, lane: &BoardLane) -> String {
+        let key = column.key.as_str();
+        match (&lane.parent, self.board.by) {
+            (Some(parent), _) => BoardAddress {
+                under: parent.path.clone(),
+                ..self.address.clone()
+            }
+            .url(),
+            // The tree loads rows while it is scrolled, so it has room for all of them.
+            (None, BoardColumns::Status) => urls::with_query("/tree", &[("status", key)]),
+            (None, BoardColumns::Phase) => urls::with_query("/tree", &[("phase", key)]),
+            (None, BoardColumns::Progress) => "/tree?fold=99".to_owned(),
         }
     }
 

@@ -6,7 +6,7 @@
 use application::answer_question::Answer;
 use application::approval_question::ApprovalQuestion;
 use application::decide_plans::{PlansDecided, preview_batch_answer};
-use application::inbox::load_inbox;
+use application::inbox::{is_review_item, list_waiting_items, load_inbox};
 use application::plan_batch::{
     BatchPart, BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_part,
 };
@@ -33,6 +33,7 @@ use crate::components::{
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 use crate::urls::encode_query_value;
 
 /// Maximum number of plans on a page. Those above come before those below, so the first ones can be
@@ -59,8 +60,12 @@ struct DecidePage {
     question: BatchQuestion,
     /// Number of plans, where the page shows only the first.
     waiting: usize,
+    /// Number of decisions of the inbox among them.
+    in_inbox: usize,
     /// What an approval would change; `None` for a reader who may not approve.
     preview: Option<PlansDecided>,
+    /// Of the parents.
+    titles: PlanTitles,
 }
 
 /// Everything that waits, or a group of the inbox.
@@ -91,25 +96,38 @@ pub(crate) async fn decide_page(
             path => vec![path.to_owned()],
         },
         waiting: WaitingPlans::All,
+        except: Vec::new(),
     };
     if !asked.group.is_empty() {
         let (cause, paths) = find_group(&dashboard, asked.group.clone()).await?;
         (title, selection) = (cause, PlanSelection::Named(paths));
     }
     let (wanted, may_approve) = (asked.clone(), rights.allow("approve"));
+    let below = top.clone();
     let found = dashboard
         .ask_tree_as(reader.principal, move |ctx, known| {
-            build_page(ctx, known, &selection, &wanted, may_approve)
+            let found = build_page(ctx, known, &selection, &wanted, may_approve)?;
+            Ok((found, count_inbox_plans(ctx, known, &below)?))
         })
         .await?;
-    let (question, waiting, preview) = found;
+    let ((question, waiting, preview), in_inbox) = found;
+    let parents = question.questions.iter();
+    let parents = parents.filter_map(|one| one.parent_path.clone());
+    let titles = dashboard
+        .load_titles(parents.chain([top.clone()]).collect::<Vec<_>>())
+        .await;
+    if let Some(name) = titles.title_of(&top).filter(|_| asked.group.is_empty()) {
+        title = format!("Decide about {name}");
+    }
     let page = DecidePage {
         title,
         top,
         asked,
         question,
         waiting,
+        in_inbox,
         preview,
+        titles,
     };
     Ok(render_page(
         NavigationEntry::Inbox,
@@ -132,6 +150,17 @@ async fn find_group(dashboard: &Dashboard, key: String) -> Result<(String, Vec<S
             Ok((describe_cause(group), paths.collect()))
         })
         .await
+}
+
+/// Returns how many plans of the inbox are at or below a path.
+fn count_inbox_plans(ctx: &Context<'_>, known: &CachedTree, top: &str) -> Result<usize, Failure> {
+    let waiting = list_waiting_items(ctx, known)?;
+    let is_in = |path: &str| {
+        let below = path.strip_prefix(top);
+        top.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let plans = waiting.iter().filter(|one| !is_review_item(one));
+    Ok(plans.filter(|one| is_in(&one.path)).count())
 }
 
 /// Builds the question about the plans, and what its answer would change.
@@ -171,7 +200,11 @@ fn render_content(page: &DecidePage) -> Markup {
     let shown = question.questions.len();
     let about = html! {
         @if shown == 0 { "Nothing waits for a decision." }
-        @else { (count_with_noun(shown, "plan", "plans")) " with what changed in each. One answer decides all of them, as one operation that one undo takes back." }
+        @else {
+            (count_with_noun(*waiting, "undecided plan", "undecided plans"))
+            // The rest is below those, or of a kind that needs no approval; here it can be decided too.
+            @if page.asked.group.is_empty() && page.in_inbox < *waiting { ", " (page.in_inbox) " of them in the inbox" }
+            ", with what changed in each. One answer decides all of them, as one operation that one undo takes back." }
     };
     let back = render_link_button(ButtonKind::Plain, "Back to the inbox", "/");
     html! {
@@ -301,8 +334,8 @@ fn render_plan(page: &DecidePage, at: usize, question: &ApprovalQuestion) -> Mar
             }
             @if let (Some(parent), Some(change)) = (&question.parent_path, &question.parent_changes) {
                 // Once, with the first plan that it touches.
-                @if is_repeated { p.quiet { "The same change of its parent " (parent) " as above." } } @else {
-                    p.quiet { "Changed in its parent " (parent) }
+                @if is_repeated { p.quiet { "The same change of its parent " em dir="auto" { (page.titles.name_of(parent)) } " as above." } } @else {
+                    p.quiet { "Changed in its parent " em dir="auto" { (page.titles.name_of(parent)) } }
                     (diff::render_diff(change))
                 }
             }

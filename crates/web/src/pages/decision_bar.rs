@@ -42,6 +42,7 @@ pub(crate) fn render_decision_bar(
         }
     });
     html! {
+        @if bound.is_some() && rights.allow("approve") { (render_exact_text(found)) }
         section.decision-bar #decide data-live aria-label="Decide" {
             @if let Some(bound) = &bound { (render_consent(rights, view, bound)) }
             @if bound.is_some() && rights.allow("request-changes") {
@@ -56,6 +57,23 @@ pub(crate) fn render_decision_bar(
             span.about { (about) }
             @if let Some(bound) = &bound { (render_objection_dialogs(rights, bound, &found.falls_below)) }
             @if rights.allow("comment") { (render_comment_dialog(&place)) }
+        }
+    }
+}
+
+/// Renders the bytes of a text that was never approved. Rendered Markdown leaves out front matter, link
+/// definitions and comments, which an agent reads all the same; later texts are shown as a difference,
+/// which leaves nothing out.
+fn render_exact_text(found: &NodePage) -> Markup {
+    let node = &found.plan.plan.node;
+    let is_first = node.approval.is_none() && node.status != Status::Approved;
+    let text = found.plan.plan.text.as_deref().filter(|_| is_first);
+    html! {
+        @if let Some(text) = text {
+            details.exact #exact-text open {
+                summary { "The exact text, all of which is approved" }
+                pre dir="auto" tabindex="0" { (text) }
+            }
         }
     }
 }

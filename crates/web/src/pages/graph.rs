@@ -105,7 +105,7 @@ fn render_content(query: &GraphQuery, graph: &GraphView) -> Markup {
                 @if !graph.nodes.is_empty() {
                     div.scroll.drawing tabindex="0" role="region" aria-label="Drawing" { (render_drawing(graph, query.zoom())) }
                 }
-                @if graph.hidden > 0 { p.quiet { (graph.hidden) " more are not drawn: choose a part in the " a href="/tree" { "tree" } " with " code { "/graph?under=PATH" } "." } }
+                @if graph.hidden > 0 { p.quiet { (graph.hidden) " more are not drawn: open a plan and follow its " em { "Graph" } " to draw the part below it." } }
                 @if !graph.problems.is_empty() {
                     h2 { "Ignored needs" }
                     ul { @for problem in graph.problems.iter().take(50) { li { (render_message(problem)) } } }
@@ -152,11 +152,11 @@ pub(crate) fn render_drawing(graph: &GraphView, zoom: u32) -> Markup {
         svg xmlns="http://www.w3.org/2000/svg" width=(scaled(width)) height=(scaled(height))
             viewBox={ (-MARGIN) " " (-MARGIN) " " (width) " " (height) } role="group" aria-label="Graph; the list below has the same content" {
             // Lines before nodes, which cover their ends: SVG draws in the order of the document.
-            @for (edge, points) in graph.edges.iter().zip(&graph.layout.edges) {
+            @for ((edge, points), label) in graph.edges.iter().zip(&graph.layout.edges).zip(&graph.layout.labels) {
                 @if points.len() > 1 {
                     path.edge data-active=[edge.is_active.then_some("")] d=(line_path(points)) {}
-                    @if let (false, Some((x, y))) = (edge.label.is_empty(), label_point(points)) {
-                        text.edge-label x=(x) y=(y) text-anchor="middle" { (edge.label) }
+                    @if let (false, Some((x, y))) = (edge.label.is_empty(), label) {
+                        text.edge-label x=(x) y=(y - 4) text-anchor="middle" { (edge.label) }
                     }
                 }
             }
@@ -180,11 +180,6 @@ fn line_path(points: &[(i32, i32)]) -> String {
         last = Some((*x, *y));
     }
     path
-}
-
-fn label_point(points: &[(i32, i32)]) -> Option<(i32, i32)> {
-    let (from, to) = (points.first()?, points.get(1)?);
-    Some(((from.0 + to.0) / 2, (from.1 + to.1) / 2 - 4))
 }
 
 fn node_address(kind: GraphKind, node: &GraphNodeView) -> String {

@@ -9,6 +9,7 @@ use application::inbox::{
 };
 use application::node_page::{NodePage, load_node_page};
 use application::open_gates::OpenGate;
+use application::reviews::status::EscalatedItem;
 use application::views::DiffView;
 use axum::extract::{Query, State};
 use domain::diff::DiffLineKind;
@@ -19,6 +20,7 @@ use serde::Deserialize;
 use super::comments::render_comments;
 use super::decision_bar::render_decision_bar;
 use super::new_plan::render_new_link;
+use super::reviews::render_check;
 use super::{
     NavigationEntry, diff, link_by_title, link_to_node, node, render_message, render_page,
     render_principal, render_status, render_time,
@@ -30,6 +32,7 @@ use crate::components::{
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 use crate::{Dashboard, urls};
 
 /// Query of the page.
@@ -38,16 +41,62 @@ use crate::{Dashboard, urls};
 pub(crate) struct InboxQuery {
     /// The plan to open; the first of the queue without one, or if it does not wait.
     plan: String,
+    /// The finding of a review to open instead: its key.
+    finding: String,
 }
 
-/// The plan beside the queue, and its place in it.
+/// What is beside the queue, and its place in it.
 struct ChosenItem<'i> {
-    item: &'i InboxItem,
-    page: NodePage,
+    entry: QueueEntry<'i>,
+    /// The page of the plan; a finding has none.
+    page: Option<NodePage>,
     number: usize,
     total: usize,
-    previous: Option<&'i str>,
-    next: Option<&'i str>,
+    previous: Option<QueueEntry<'i>>,
+    next: Option<QueueEntry<'i>>,
+    /// Of the subjects of findings.
+    titles: &'i PlanTitles,
+}
+
+/// An entry of the queue.
+#[derive(Clone, Copy)]
+enum QueueEntry<'i> {
+    Plan(&'i InboxItem),
+    Finding(&'i EscalatedItem),
+}
+
+impl QueueEntry<'_> {
+    /// Returns what tells it from the other entries.
+    fn key(&self) -> String {
+        match self {
+            Self::Plan(item) => item.plan.path.clone(),
+            Self::Finding(one) => finding_key(one),
+        }
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::Plan(item) => urls::inbox_url(&item.plan.path),
+            Self::Finding(one) => finding_url(&one.subject, &one.item.id),
+        }
+    }
+
+    /// Returns the path of a plan, for the form of the decision before it.
+    fn plan_path(&self) -> Option<&str> {
+        match self {
+            Self::Plan(item) => Some(&item.plan.path),
+            Self::Finding(_) => None,
+        }
+    }
+}
+
+fn finding_key(one: &EscalatedItem) -> String {
+    format!("{}:{}", one.subject, one.item.id)
+}
+
+/// Returns the address of a finding in the inbox.
+pub(crate) fn finding_url(subject: &str, check: &str) -> String {
+    urls::with_query("/", &[("finding", &format!("{subject}:{check}"))])
 }
 
 pub(crate) async fn inbox_page(
@@ -56,25 +105,38 @@ pub(crate) async fn inbox_page(
     Query(asked): Query<InboxQuery>,
 ) -> Result<Page, Refusal> {
     let inbox = inbox_view(&dashboard).await?;
-    let items: Vec<&InboxItem> = inbox.queue_items().collect();
-    let is_asked = |item: &&InboxItem| item.plan.path == asked.plan;
-    let at = items.iter().position(is_asked);
-    let chosen = match items.get(at.unwrap_or(0)) {
-        Some(item) => {
-            let (at, words) = (at.unwrap_or(0), [item.plan.path.clone()]);
-            let path_at = |at: usize| items.get(at).map(|item| item.plan.path.as_str());
+    let subjects = inbox.findings.iter().map(|one| one.subject.clone());
+    let titles = dashboard.load_titles(subjects).await;
+    let plans = inbox.queue_items().map(QueueEntry::Plan);
+    let findings = inbox.findings.iter().map(QueueEntry::Finding);
+    let entries: Vec<QueueEntry<'_>> = plans.chain(findings).collect();
+    let is_asked = |entry: &QueueEntry<'_>| match entry {
+        QueueEntry::Plan(item) => item.plan.path == asked.plan,
+        QueueEntry::Finding(one) => finding_key(one) == asked.finding,
+    };
+    let at = entries.iter().position(is_asked);
+    let chosen = match entries.get(at.unwrap_or(0)).copied() {
+        Some(entry) => {
+            let page = match entry {
+                QueueEntry::Plan(item) => {
+                    let words = [item.plan.path.clone()];
+                    let loaded = dashboard.ask(move |ctx| load_node_page(ctx, &words, None));
+                    loaded.await.ok()
+                }
+                QueueEntry::Finding(_) => None,
+            };
+            let at = at.unwrap_or(0);
             // A plan that is gone since is no longer in the queue of the next request.
-            let page = dashboard
-                .ask(move |ctx| load_node_page(ctx, &words, None))
-                .await
-                .ok();
-            page.map(|page| ChosenItem {
-                item,
+            let is_there = page.is_some() || matches!(entry, QueueEntry::Finding(_));
+            is_there.then(|| ChosenItem {
+                entry,
                 page,
                 number: at + 1,
-                total: items.len(),
-                previous: at.checked_sub(1).and_then(path_at),
-                next: path_at(at + 1),
+                // Of everything that waits, also where a long group is not listed to its end.
+                total: inbox.count,
+                previous: at.checked_sub(1).and_then(|at| entries.get(at)).copied(),
+                next: entries.get(at + 1).copied(),
+                titles: &titles,
             })
         }
         None => None,
@@ -87,7 +149,14 @@ pub(crate) async fn inbox_page(
     Ok(render_page(
         NavigationEntry::Inbox,
         "Inbox",
-        &render_content(&rights, &inbox, chosen.as_ref(), &first_steps, is_open),
+        &render_content(
+            &rights,
+            &inbox,
+            chosen.as_ref(),
+            &first_steps,
+            is_open,
+            &titles,
+        ),
     ))
 }
 
@@ -97,14 +166,15 @@ fn render_content(
     chosen: Option<&ChosenItem<'_>>,
     first_steps: &[String],
     is_open: bool,
+    titles: &PlanTitles,
 ) -> Markup {
-    let path = chosen.map(|chosen| chosen.item.plan.path.as_str());
+    let key = chosen.map(|chosen| chosen.entry.key());
     html! {
         // On a phone there is room for one of the two: the plan if one was opened.
         div.inbox data-open[is_open] {
-            (render_queue(inbox, path))
+            (render_queue(inbox, key.as_deref(), titles))
             @match chosen {
-                Some(chosen) => (render_item(rights, chosen)),
+                Some(chosen) => (render_chosen(rights, chosen)),
                 None => div.pane { (render_nothing(rights, inbox, first_steps)) },
             }
         }
@@ -113,10 +183,13 @@ fn render_content(
 }
 
 /// Renders the queue. A changed queue is not put in place while it is read: the script offers it.
-fn render_queue(inbox: &InboxView, chosen: Option<&str>) -> Markup {
-    let keys: Vec<&str> = inbox
-        .queue_items()
-        .map(|item| item.plan.path.as_str())
+fn render_queue(inbox: &InboxView, chosen: Option<&str>, titles: &PlanTitles) -> Markup {
+    let plans = inbox.queue_items().map(QueueEntry::Plan);
+    let findings = inbox.findings.iter().map(QueueEntry::Finding);
+    // Without spaces, which separate them.
+    let keys: Vec<String> = plans
+        .chain(findings)
+        .map(|entry| entry.key().replace(' ', "_"))
         .collect();
     html! {
         section.queue #queue aria-label="What needs you" data-pull=(keys.join(" ")) {
@@ -129,12 +202,7 @@ fn render_queue(inbox: &InboxView, chosen: Option<&str>) -> Markup {
             @if !inbox.findings.is_empty() {
                 section.group #escalated {
                     header { h2 { "Reviews that wait for you" } (render_counter(&inbox.findings.len().to_string())) }
-                    ol { @for one in &inbox.findings {
-                        li { a.item href="/reviews" {
-                            span.shape aria-hidden="true" { "◇" } span.name dir="auto" { (one.item.check) }
-                            span.below { (one.subject) @if let Some(finding) = &one.item.finding { " · " (finding) } }
-                        } }
-                    } }
+                    ol { @for one in &inbox.findings { li { (render_queue_finding(one, chosen, titles)) } } }
                 }
             }
             @if !inbox.stopped.is_empty() {
@@ -190,7 +258,22 @@ fn render_queue_item(item: &InboxItem, chosen: Option<&str>) -> Markup {
             span.name dir="auto" { (item.plan.display_name()) }
             span.below {
                 span.id { (path) } " · " (render_time(item.since))
-                @if let Some(first) = item.stopped.first() { " · " strong { "⏸ " (first.host) " waits" } }
+                @if let Some(first) = item.stopped.first() { " · " strong { "‖ " (first.host) " waits" } }
+            }
+        }
+    }
+}
+
+fn render_queue_finding(one: &EscalatedItem, chosen: Option<&str>, titles: &PlanTitles) -> Markup {
+    let key = finding_key(one);
+    let is_chosen = chosen == Some(key.as_str());
+    html! {
+        a.item data-item=(key) href=(QueueEntry::Finding(one).url()) aria-current=[is_chosen.then_some("true")] {
+            span.shape aria-hidden="true" { "◇" }
+            span.name dir="auto" { (one.item.check) }
+            span.below dir="auto" {
+                (titles.name_of(&one.subject))
+                @if let Some(finding) = &one.item.finding { " · " (finding) }
             }
         }
     }
@@ -246,8 +329,49 @@ fn render_open_gate(gate: &OpenGate) -> Markup {
     }
 }
 
-fn render_item(rights: &Rights, chosen: &ChosenItem<'_>) -> Markup {
-    let (item, page) = (chosen.item, &chosen.page);
+fn render_chosen(rights: &Rights, chosen: &ChosenItem<'_>) -> Markup {
+    match (chosen.entry, &chosen.page) {
+        (QueueEntry::Plan(item), Some(page)) => render_item(rights, chosen, item, page),
+        (QueueEntry::Finding(one), _) => render_finding(rights, chosen, one),
+        // A plan is chosen with its page only.
+        (QueueEntry::Plan(_), None) => html! {},
+    }
+}
+
+/// Renders the way to the neighbours in the queue.
+fn render_steps(chosen: &ChosenItem<'_>) -> Markup {
+    html! {
+        span.steps {
+            @if let Some(previous) = chosen.previous { a href=(previous.url()) rel="prev" aria-label="Previous" { "‹" } }
+            span.number { (chosen.number) " of " (chosen.total) }
+            @if let Some(next) = chosen.next { a href=(next.url()) rel="next" aria-label="Next" { "›" } }
+        }
+    }
+}
+
+/// Renders a finding that a person has to decide, with the forms of the page *Reviews*.
+fn render_finding(rights: &Rights, chosen: &ChosenItem<'_>, one: &EscalatedItem) -> Markup {
+    let pull = format!("{} {}", finding_key(one), one.item.version);
+    html! {
+        article.pane #item data-pull=(pull) aria-label=(one.item.check) {
+            header.item-head {
+                p.place { a.back href="/" { "‹ Queue" } a href="/reviews" { "Reviews" } (render_steps(chosen)) }
+                h2.title dir="auto" { (one.item.check) }
+                p.about { "A finding in the review of " (chosen.titles.link_to(&one.subject)) }
+            }
+            (render_check(&one.subject, &one.item, rights.allow("conclude"), "/"))
+        }
+    }
+}
+
+fn render_item(
+    rights: &Rights,
+    chosen: &ChosenItem<'_>,
+    item: &InboxItem,
+    page: &NodePage,
+) -> Markup {
+    let follower = chosen.next.or(chosen.previous);
+    let next = follower.as_ref().and_then(QueueEntry::plan_path);
     let node = &page.plan.plan.node;
     let version = node.version_hash.map(|version| version.to_string());
     let pull = format!("{} {}", version.unwrap_or_default(), node.status);
@@ -258,11 +382,7 @@ fn render_item(rights: &Rights, chosen: &ChosenItem<'_>) -> Markup {
                     a.back href="/" { "‹ Queue" }
                     @for above in &page.family.ancestors { a href=(urls::node_url(&above.path)) dir="auto" { (above.name()) } span aria-hidden="true" { " / " } }
                     span.id { (node.entity_id) }
-                    span.steps {
-                        @if let Some(previous) = chosen.previous { a href=(urls::inbox_url(previous)) rel="prev" aria-label="Previous" { "‹" } }
-                        span.number { (chosen.number) " of " (chosen.total) }
-                        @if let Some(next) = chosen.next { a href=(urls::inbox_url(next)) rel="next" aria-label="Next" { "›" } }
-                    }
+                    (render_steps(chosen))
                 }
                 h2.title dir="auto" { (item.plan.display_name()) }
                 p.about {
@@ -272,14 +392,14 @@ fn render_item(rights: &Rights, chosen: &ChosenItem<'_>) -> Markup {
                 (node::render_work(&page.family))
             }
             @for stopped in &item.stopped {
-                p.notice { strong { "⏸ " (stopped.host) " waits" } " for this decision since " (render_time(stopped.at)) span.quiet { " · session " (stopped.session) } }
+                p.notice { strong { "‖ " (stopped.host) " waits" } " for this decision since " (render_time(stopped.at)) span.quiet { " · session " (stopped.session) } }
             }
             (render_warnings(page))
             (render_change(page))
-            @if let Some(why) = &page.why { (node::render_explanation(why, &page.family)) }
+            @if let Some(why) = &page.why { (node::render_explanation(why, page)) }
             (node::render_beside(page))
             (render_comments(rights, &page.comments, true))
-            (render_decision_bar(rights, page, Some(chosen.next.or(chosen.previous).unwrap_or("")), &render_consequence(item)))
+            (render_decision_bar(rights, page, Some(next.unwrap_or_default()), &render_consequence(item)))
         }
     }
 }

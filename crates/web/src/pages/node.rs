@@ -13,15 +13,17 @@ use application::views::DiffView;
 use axum::extract::{Path, Query, State};
 use domain::node::Progress;
 use domain::plan_document::{MILESTONES_PROFILE, render_node_markdown};
+use domain::text::count_with_noun;
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::comments::render_comments;
 use super::decision_bar::render_decision_bar;
 use super::plan_actions::render_plan_actions;
+use super::timeline::operation_url;
 use super::{
-    NavigationEntry, diff, link_by_title, link_to_node, render_message, render_page,
-    render_principal, render_progress, render_status, render_time,
+    NavigationEntry, diff, link_by_title, render_message, render_page, render_principal,
+    render_progress, render_status, render_time,
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
@@ -45,8 +47,12 @@ pub(crate) async fn node_page(
     let found = dashboard
         .ask(move |ctx| load_node_page(ctx, from_ref(&path), version.as_deref()))
         .await?;
-    // The path, because browsers show it in tabs and history, and titles repeat.
-    let title = found.plan.plan.node.path.clone();
+    // With the id, because browsers show it in tabs and history, and titles repeat.
+    let node = &found.plan.plan.node;
+    let title = match &node.title {
+        Some(title) => format!("{title} ({})", node.entity_id),
+        None => node.path.clone(),
+    };
     Ok(render_page(
         NavigationEntry::Elsewhere,
         &title,
@@ -76,10 +82,12 @@ fn render_content(rights: &Rights, found: &NodePage) -> Markup {
             }
         }
         header.node #standing data-live {
-            (render_plan_actions(rights, found))
-            h1 dir="auto" { (title) }
+            div.plan-head { h1 dir="auto" { (title) } (render_plan_actions(rights, found)) }
             p { (render_status(node.status)) " " (render_progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
             (render_work(family))
+            @if let Some(words) = found.prose_words {
+                p { a href={ "/prose/" (urls::encode_path(&node.path)) } { "Read its prose" } span.quiet { " · " (count_with_noun(words, "word", "words")) } }
+            }
             // The explanation below says the same, with the way there.
             @if let Some(reason) = node.invalidation_reason.as_ref().filter(|_| why.is_none()) { p { (render_message(reason)) } }
             @if let Some(file) = &node.file_path { p.quiet { code { (file) } } }
@@ -96,7 +104,7 @@ fn render_content(rights: &Rights, found: &NodePage) -> Markup {
                 ul { @for warning in warnings { li { (render_message(warning)) } } }
             }
         }
-        @if let Some(why) = why { (render_explanation(why, family)) }
+        @if let Some(why) = why { (render_explanation(why, found)) }
         @if let Some(question) = question { (render_question(question)) }
         (render_beside(found))
         (render_comments(rights, &found.comments, false))
@@ -105,7 +113,7 @@ fn render_content(rights: &Rights, found: &NodePage) -> Markup {
         section #log data-live {
             h2 { "Log" }
             ol.timeline { @for operation in log {
-                li { span.tag { (operation.verb.as_str()) } " " (operation.summary)
+                li { span.tag { (operation.verb.as_str()) } " " a href=(operation_url(operation.operation)) { (render_message(&operation.summary)) }
                     " " span.quiet { (render_principal(&operation.by)) " · " (render_time(operation.at)) } }
             } }
         }
@@ -129,7 +137,7 @@ pub(super) fn render_beside(found: &NodePage) -> Markup {
                     details open {
                         summary { "Above: " (parent.node.title.as_deref().unwrap_or(&parent.node.entity_id)) " " (render_status(parent.node.status)) }
                         (render_text(parent))
-                        p { (link_to_node(&parent.node.path)) }
+                        p { a href=(urls::node_url(&parent.node.path)) { "Open it" span.hidden { ": " (parent.node.path) } } }
                     }
                 }
             }
@@ -242,23 +250,38 @@ fn render_text(plan: &PlanText) -> Markup {
 }
 
 /// Renders why a plan is stale or rejected: the chain up to what changed, by titles, and the change.
-pub(super) fn render_explanation(why: &Explanation, family: &NodeFamily) -> Markup {
-    let title_of = |path: &str| {
-        let mut above = family.ancestors.iter();
-        above
-            .find(|plan| plan.path == path)
-            .and_then(|plan| plan.title.as_deref())
+pub(super) fn render_explanation(why: &Explanation, found: &NodePage) -> Markup {
+    let node = &found.plan.plan.node;
+    // Messages name plans by path or by id.
+    let title_of = |name: &str| {
+        let own = (name == node.path || name == node.entity_id).then_some(node.title.as_deref());
+        let mut above = found.family.ancestors.iter();
+        let above = above.find(|plan| plan.path == name || plan.entity_id == name);
+        own.or(above.map(|plan| plan.title.as_deref())).flatten()
     };
     html! {
         section.notice #why data-live {
             h2 { "Why" }
-            p { (render_message(&why.summary)) }
+            p { (render_named_message(&why.summary, &title_of)) }
             @if why.chain.len() > 1 {
-                ol { @for link in &why.chain { li { (link_by_title(&link.path, title_of(&link.path))) " " (render_status(link.status)) " " (render_message(&link.because)) } } }
+                ol { @for link in &why.chain { li { (link_by_title(&link.path, title_of(&link.path))) " " (render_status(link.status)) " " (render_named_message(&link.because, &title_of)) } } }
             }
             @if let Some(change) = &why.diff {
                 h3 { "What changed above" }
                 (diff::render_diff(change))
+            }
+        }
+    }
+}
+
+/// Renders a message with the names in backticks as titles, where they are known.
+fn render_named_message<'t>(text: &str, title_of: &dyn Fn(&str) -> Option<&'t str>) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @match (index % 2 == 1, title_of(part)) {
+                (true, Some(title)) => em dir="auto" { (title) },
+                (true, None) => code { (part) },
+                (false, _) => (part),
             }
         }
     }

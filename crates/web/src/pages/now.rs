@@ -15,7 +15,9 @@ use super::{
 use crate::Dashboard;
 use crate::api::now_view;
 use crate::frame::Page;
+use crate::markdown;
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 
 /// Maximum length of a list; the rest is in the tree.
 const MAX_LIST_LENGTH: usize = 20;
@@ -23,14 +25,19 @@ const MAX_LIST_LENGTH: usize = 20;
 pub(crate) async fn now_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
     // One use case for page and API: both show the same at the same moment.
     let now = now_view(&dashboard).await?;
+    let commented = now.comments.iter().map(|said| said.path.clone());
+    let places = now.places.iter().map(|place| place.path.clone());
+    let titles = dashboard
+        .load_titles(commented.chain(places).collect::<Vec<_>>())
+        .await;
     Ok(render_page(
         NavigationEntry::Elsewhere,
         "Now",
-        &render_content(&now),
+        &render_content(&now, &titles),
     ))
 }
 
-fn render_content(now: &NowView) -> Markup {
+fn render_content(now: &NowView, titles: &PlanTitles) -> Markup {
     html! {
         h1 { "Now" }
         section #counts data-live {
@@ -49,7 +56,7 @@ fn render_content(now: &NowView) -> Markup {
                 h2 { "Open comments" }
                 ul.cards {
                     @for said in now.comments.iter().take(MAX_LIST_LENGTH) {
-                        li.card { (link_to_node(&said.path)) p { (said.text) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) } }
+                        li.card { (titles.link_to(&said.path)) div.prose dir="auto" { (markdown::render_markdown(&said.text)) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) } }
                     }
                 }
             }
@@ -60,7 +67,7 @@ fn render_content(now: &NowView) -> Markup {
             ul.cards {
                 @for place in &now.places {
                     li.card {
-                        p.you-are-here { (link_to_node(&place.path)) }
+                        p.you-are-here { (titles.link_to(&place.path)) }
                         p.quiet { "session " (place.session) }
                         @for claim in &place.claims { p.quiet { "holds " (claim.path) " until " (render_time(claim.until)) } }
                     }
@@ -93,7 +100,7 @@ fn render_content(now: &NowView) -> Markup {
             @if now.ready.is_empty() { p.quiet { "Nothing is ready." } }
             ul.cards {
                 @for ready in now.ready.iter().take(MAX_LIST_LENGTH) {
-                    li.card { (link_by_title(&ready.path, ready.title.as_deref())) p.quiet { (ready.action) } }
+                    li.card { (link_by_title(&ready.path, ready.title.as_deref())) p.quiet { code { (ready.action) } } }
                 }
             }
         }

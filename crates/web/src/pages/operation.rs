@@ -36,6 +36,7 @@ pub(crate) async fn operation_page(
 fn render_content(rights: &Rights, detail: &OperationDetail) -> Markup {
     let OperationDetail {
         operation,
+        is_newest,
         plans,
         more,
         records,
@@ -58,7 +59,7 @@ fn render_content(rights: &Rights, detail: &OperationDetail) -> Markup {
         }
         nav.pages aria-label="Neighbours" {
             @if operation.operation.0 > 1 { a rel="prev" href=(operation_url(OperationId(operation.operation.0 - 1))) { "Operation before" } }
-            a rel="next" href=(operation_url(operation.operation.next_id())) { "Operation after" }
+            @if !is_newest { a rel="next" href=(operation_url(operation.operation.next_id())) { "Operation after" } }
         }
     }
 }

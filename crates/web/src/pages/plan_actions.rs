@@ -23,10 +23,11 @@ pub(crate) fn render_plan_actions(rights: &Rights, found: &NodePage) -> Markup {
                 a.button.small href=(urls::edit_url(path)) data-key="e" aria-keyshortcuts="e" { "Edit" kbd aria-hidden="true" { "E" } }
             }
             @if may_set { (render_opener(ButtonKind::Small, "Set progress", "set-work", Some('s'))) }
-            @if rights.allow("create") {
+            @if rights.allow("create") && found.can_have_children {
                 a.button.small href=(urls::with_query("/new", &[("under", path)])) data-key="n" aria-keyshortcuts="n" { "New below" kbd aria-hidden="true" { "N" } }
             }
-            @if rights.allow("move") { a.button.small href=(urls::move_url(path)) { "Move" } }
+            @if rights.allow("move") && is_editable(found) { a.button.small href=(urls::move_url(path)) { "Move" } }
+            @if !found.family.children.is_empty() { a.button.small href=(urls::with_query("/graph", &[("under", path)])) { "Graph" } }
             @if may_set { (render_work_dialog(found)) }
         }
     }

@@ -64,7 +64,7 @@ fn render_items(project: &str, waiting: &[WaitingItem]) -> Markup {
             @for item in waiting.iter().take(MAX_LISTED) {
                 li {
                     a href=(project_url(project, &Dashboard::page_of_item(item))) { (item.name()) }
-                    " " span.quiet { (item.path) " · " (item.status) }
+                    " " code.id { (item.path) } " " span.end.quiet { (item.status) }
                 }
             }
             @if waiting.len() > MAX_LISTED {

@@ -6,9 +6,10 @@ use maud::{Markup, html};
 
 use super::comments::render_comments;
 use super::decision_bar::render_comment_dialog;
-use super::{NavigationEntry, link_to_node, render_page};
+use super::{NavigationEntry, render_page};
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 use crate::{Dashboard, markdown};
 
 pub(crate) async fn prose_page(
@@ -20,14 +21,15 @@ pub(crate) async fn prose_page(
         .ask(move |ctx| show_prose(ctx, std::slice::from_ref(&path)))
         .await
         .map_err(Refusal::on("/story".to_owned()))?;
+    let titles = dashboard.load_titles([found.scene.clone()]).await;
     Ok(render_page(
         NavigationEntry::Story,
-        &found.scene,
-        &render_content(&rights, &found),
+        &format!("Prose of {}", titles.name_of(&found.scene)),
+        &render_content(&rights, &found, &titles),
     ))
 }
 
-fn render_content(rights: &Rights, found: &ProsePage) -> Markup {
+fn render_content(rights: &Rights, found: &ProsePage, titles: &PlanTitles) -> Markup {
     let ProsePage {
         scene,
         file,
@@ -38,8 +40,8 @@ fn render_content(rights: &Rights, found: &ProsePage) -> Markup {
         comments,
     } = found;
     html! {
-        nav.lineage aria-label="Where this is" { ol { li { a href="/story" { "Story" } } li { (link_to_node(scene)) } } }
-        h1 { (scene) }
+        nav.lineage aria-label="Where this is" { ol { li { a href="/story" { "Story" } } li { (titles.link_to(scene)) } } }
+        h1 dir="auto" { (titles.name_of(scene)) }
         p.quiet { span.number { (words) } " words"
             @if let Some(writer) = writer { " by " (writer) }
             " · " code { (file) } }

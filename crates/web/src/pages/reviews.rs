@@ -10,20 +10,37 @@ use crate::Dashboard;
 use crate::api::{Reviews, reviewed};
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 
 pub(crate) async fn reviews_page(
     State(dashboard): State<Dashboard>,
     rights: Rights,
 ) -> Result<Page, Refusal> {
     let found = dashboard.ask(reviewed).await?;
+    let subjects = found.reviews.iter().map(|review| &review.subject);
+    let subjects = subjects.chain(found.workflows.iter().map(|line| &line.flow.subject));
+    // The subject of a workflow's review is `SUBJECT/phase`.
+    let named = subjects.flat_map(|subject| {
+        let above = subject.rsplit_once('/').map(|(above, _)| above.to_owned());
+        above.into_iter().chain([subject.clone()])
+    });
+    let titles = dashboard.load_titles(named).await;
     Ok(render_page(
         NavigationEntry::Reviews,
         "Reviews",
-        &render_content(&rights, &found),
+        &render_content(&rights, &found, &titles),
     ))
 }
 
-fn render_content(rights: &Rights, found: &Reviews) -> Markup {
+/// Returns the path of the plan that is reviewed.
+fn plan_of<'s>(subject: &'s str, titles: &PlanTitles) -> &'s str {
+    match (titles.title_of(subject), subject.rsplit_once('/')) {
+        (None, Some((above, _))) if titles.title_of(above).is_some() => above,
+        _ => subject,
+    }
+}
+
+fn render_content(rights: &Rights, found: &Reviews, titles: &PlanTitles) -> Markup {
     html! {
         h1 { "Reviews" }
         section #workflows data-live {
@@ -31,7 +48,7 @@ fn render_content(rights: &Rights, found: &Reviews) -> Markup {
             @if found.workflows.is_empty() { p.quiet { "No workflow is in progress." } }
             ul.cards { @for line in &found.workflows {
                 li.card {
-                    p { strong { (line.flow.subject) } " " span.tag { (line.flow.workflow) } }
+                    p { strong { (titles.link_to(plan_of(&line.flow.subject, titles))) } " " span.tag { (line.flow.workflow) } }
                     p {
                         progress value=(line.flow.number) max=(line.flow.steps) aria-label={ "Steps of " (line.flow.subject) } {}
                         " Step " (line.flow.number) " of " (line.flow.steps) ": " (line.flow.title) " " span.tag { (line.flow.role) }
@@ -42,12 +59,17 @@ fn render_content(rights: &Rights, found: &Reviews) -> Markup {
         section #reviews data-live {
             h2 { "Reviews" }
             @if found.reviews.is_empty() { p.quiet { "There is no review." } }
-            @for review in &found.reviews { (render_review(rights, review, found)) }
+            @for review in &found.reviews { (render_review(rights, review, found, titles)) }
         }
     }
 }
 
-fn render_review(rights: &Rights, review: &ReviewView, found: &Reviews) -> Markup {
+fn render_review(
+    rights: &Rights,
+    review: &ReviewView,
+    found: &Reviews,
+    titles: &PlanTitles,
+) -> Markup {
     // A review of another clone has no checks here, only its verdicts.
     // One right for all forms of a check: they are rows of one action in the scope table.
     let runs =
@@ -62,11 +84,13 @@ fn render_review(rights: &Rights, review: &ReviewView, found: &Reviews) -> Marku
     html! {
         details.card open[!review.escalated.is_empty()] {
             summary {
-                strong { (review.subject) } " " span.tag { (review.state.as_str().to_lowercase()) }
+                strong dir="auto" { (titles.name_of(plan_of(&review.subject, titles))) } " " span.tag { (review.state.as_str().to_lowercase()) }
                 " iteration " (review.iteration) " of " (review.last_iteration) ", "
                 (review.todo.len()) " to judge, " (review.blocking.len()) " blocking, " (review.escalated.len()) " for a person"
             }
-            ul.checks { @for item in &review.items { li { (render_check(&review.subject, item, runs)) } } }
+            // Apart: a link in a summary would open the plan and the review at once.
+            p.quiet { "Review of " (titles.link_to(plan_of(&review.subject, titles))) }
+            ul.checks { @for item in &review.items { li { (render_check(&review.subject, item, runs, "")) } } }
             @for verdict in &review.verdicts {
                 p { span.tag { (verdict.outcome.as_str()) } " in iteration " (verdict.iteration) " · " (render_principal(&verdict.by)) " · " (render_time(verdict.at)) }
                 @for finding in &verdict.findings { p.note { (finding) } }
@@ -86,8 +110,9 @@ fn render_review(rights: &Rights, review: &ReviewView, found: &Reviews) -> Marku
     }
 }
 
-/// Renders a check with its forms. Forms are only hints: the domain refuses what a rule forbids.
-fn render_check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
+/// Renders a check with its forms, which lead back to the page `back` or to the reviews. Forms are only
+/// hints: the domain refuses what a rule forbids.
+pub(super) fn render_check(subject: &str, item: &ReviewItem, runs: bool, back: &str) -> Markup {
     let accepted = item
         .resolution
         .as_ref()
@@ -101,6 +126,7 @@ fn render_check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
         input type="hidden" name="subject" value=(subject);
         input type="hidden" name="item" value=(item.id);
         input type="hidden" name="item_version" value=(item.version);
+        @if !back.is_empty() { input type="hidden" name="back" value=(back); }
     };
     let with_words = |action: &str, label: &str, button: &str, primary: bool| {
         html! {

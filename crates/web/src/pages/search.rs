@@ -3,10 +3,12 @@
 use application::Failure;
 use application::search::{SearchHitView, SearchOutcome};
 use axum::extract::{Query, State};
+use domain::node::Status;
 use domain::search::documents::DocumentKind;
 use domain::search::snippet::Snippet;
 use maud::{Markup, html};
 
+use super::tree::render_chip;
 use super::{NavigationEntry, render_page, render_status, render_time};
 use crate::Dashboard;
 use crate::api::{SearchText, search_everywhere};
@@ -42,13 +44,11 @@ fn render_content(text: &str, found: Option<&Result<SearchOutcome, Failure>>) ->
     html! {
         h1 { "Search" }
         form.filter action="/search" method="get" role="search" {
-            label { "Words" input type="search" name="text" value=(text) autocomplete="off"; }
+            label { "Words" input type="search" name="text" value=(text) autocomplete="off" autofocus[text.is_empty()]; }
             button type="submit" { "Search" }
         }
-        p.quiet {
-            "Filters: " code { "kind:plan" } " (prose, comment, note, memory, log), " code { "status:stale" } ", "
-            code { "under:act-2" } "; words in quotation marks follow each other."
-        }
+        @if !text.is_empty() { (render_filters(text)) }
+        p.quiet { "Words in quotation marks follow each other; " code { "under:act-2" } " is only what is below that plan." }
         section #found {
             @match found {
                 None => {},
@@ -57,6 +57,53 @@ fn render_content(text: &str, found: Option<&Result<SearchOutcome, Failure>>) ->
             }
         }
     }
+}
+
+/// Renders the filters as links: each adds a word to the query, or takes it out again.
+fn render_filters(text: &str) -> Markup {
+    let statuses = Status::ALL.map(|status| format!("status:{}", status.as_str()));
+    let kinds = DocumentKind::ALL.map(|kind| format!("kind:{}", kind.as_str()));
+    html! {
+        div.filters {
+            (render_filter_chips("Kind", "kind:", "everything", text, &kinds))
+            (render_filter_chips("Status", "status:", "any status", text, &statuses))
+        }
+    }
+}
+
+fn render_filter_chips(
+    label: &str,
+    prefix: &str,
+    without: &str,
+    text: &str,
+    filters: &[String],
+) -> Markup {
+    let chosen = text
+        .split_whitespace()
+        .find(|word| word.starts_with(prefix));
+    let others: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| !word.starts_with(prefix))
+        .collect();
+    let address = |filter: &str| {
+        let words: Vec<&str> = others.iter().copied().chain([filter]).collect();
+        urls::with_query("/search", &[("q", words.join(" ").trim())])
+    };
+    html! {
+        nav.chips aria-label=(label) {
+            (render_chip(without, &address(""), chosen.is_none()))
+            @for filter in filters {
+                (render_chip(name_filter(filter), &address(filter), chosen == Some(filter.as_str())))
+            }
+        }
+    }
+}
+
+/// Returns a filter as people call it: `stale` for `status:requires-revalidation`.
+fn name_filter(filter: &str) -> &str {
+    let (_, word) = filter.split_once(':').unwrap_or(("", filter));
+    let status = Status::ALL.into_iter().find(|one| one.as_str() == word);
+    status.map_or(word, |status| status.label())
 }
 
 fn render_outcome(outcome: &SearchOutcome) -> Markup {
@@ -70,15 +117,29 @@ fn render_outcome(outcome: &SearchOutcome) -> Markup {
     }
 }
 
+/// Returns where a hit is read.
+fn hit_url(hit: &SearchHitView) -> String {
+    match hit.kind {
+        DocumentKind::Plan | DocumentKind::Comment => urls::node_url(&hit.id),
+        DocumentKind::Prose => format!("/prose/{}", urls::encode_path(&hit.id)),
+        DocumentKind::Log => format!("/operations/{}", urls::encode_path(&hit.id)),
+        DocumentKind::Memory => urls::with_query("/memory", &[("entry", &hit.id)]),
+        DocumentKind::Note => urls::with_query("/memory", &[("text", &hit.id)]),
+    }
+}
+
 fn render_hit(hit: &SearchHitView) -> Markup {
     html! {
         p {
-            @match hit.kind {
-                DocumentKind::Plan | DocumentKind::Comment => { a href=(urls::node_url(&hit.id)) { (hit.id) } },
-                DocumentKind::Prose => { a href={ "/prose/" (urls::encode_path(&hit.id)) } { (hit.id) } },
-                DocumentKind::Note | DocumentKind::Memory | DocumentKind::Log => { code { (hit.id) } },
+            a href=(hit_url(hit)) dir="auto" {
+                @match (&hit.title, hit.kind) {
+                    (Some(title), _) => (title),
+                    (None, DocumentKind::Log) => { "Operation " (hit.id) },
+                    (None, DocumentKind::Note) => { "Note " (hit.id) },
+                    (None, _) => (hit.id),
+                }
             }
-            @if let Some(title) = &hit.title { " " strong dir="auto" { (title) } }
+            @if hit.title.is_some() { " " code.id { (hit.id) } }
             " " span.tag { (hit.kind.as_str()) }
             @if let Some(status) = hit.status { " " (render_status(status)) }
         }

@@ -8,12 +8,12 @@ use maud::{Markup, html};
 
 use super::timeline::operation_url;
 use super::{
-    NavigationEntry, link_to_node, render_message, render_page, render_progress, render_status,
-    render_time,
+    NavigationEntry, render_message, render_page, render_progress, render_status, render_time,
 };
 use crate::components::render_empty_state;
 use crate::frame::Page;
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 use crate::{Dashboard, urls};
 
 pub(crate) async fn sessions_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
@@ -21,14 +21,18 @@ pub(crate) async fn sessions_page(State(dashboard): State<Dashboard>) -> Result<
     let cards = dashboard
         .ask_tree(move |ctx, known| show_sessions(ctx, known, &hooks.blocked()))
         .await?;
+    let held = cards.iter().flat_map(|card| &card.holds);
+    let titles = dashboard
+        .load_titles(held.map(|held| held.path.clone()).collect::<Vec<_>>())
+        .await;
     Ok(render_page(
         NavigationEntry::Sessions,
         "Sessions",
-        &render_content(&cards),
+        &render_content(&cards, &titles),
     ))
 }
 
-fn render_content(cards: &[SessionCard]) -> Markup {
+fn render_content(cards: &[SessionCard], titles: &PlanTitles) -> Markup {
     // Apart, because the page is opened to see who is at work and who needs a person.
     let (gone, present): (Vec<&SessionCard>, Vec<&SessionCard>) = cards
         .iter()
@@ -41,18 +45,18 @@ fn render_content(cards: &[SessionCard]) -> Markup {
                     "An agent whose host runs Throughline's hooks appears here with its first step: " code { "tl host install" }
                 }, &html! {}))
             }
-            ul.session-cards { @for card in &present { li { (render_card(card)) } } }
+            ul.session-cards { @for card in &present { li { (render_card(card, titles)) } } }
             @if !gone.is_empty() {
                 details {
                     summary { (count_with_noun(gone.len(), "earlier session", "earlier sessions")) }
-                    ul.session-cards { @for card in &gone { li { (render_card(card)) } } }
+                    ul.session-cards { @for card in &gone { li { (render_card(card, titles)) } } }
                 }
             }
         }
     }
 }
 
-fn render_card(card: &SessionCard) -> Markup {
+fn render_card(card: &SessionCard, titles: &PlanTitles) -> Markup {
     html! {
         article.card.session data-state=(card.state.as_str()) {
             h2 {
@@ -70,7 +74,7 @@ fn render_card(card: &SessionCard) -> Markup {
             @if let Some(action) = &card.action { @if card.aim.as_deref() != Some(action) { p.you-are-here { (action) } } }
             (render_obstacle(card))
             @for signal in &card.signals { p { span.tag { (signal.kind) } " " (signal.text) } }
-            @for held in &card.holds { p.quiet { "holds " (link_to_node(&held.path)) " until " (render_time(held.until)) } }
+            @for held in &card.holds { p.quiet { "holds " (titles.link_to(&held.path)) " until " (render_time(held.until)) } }
             @if !card.files.is_empty() {
                 details {
                     summary { (count_with_noun(card.files.len(), "changed file", "changed files")) span.hidden { " of session " (card.session) } }

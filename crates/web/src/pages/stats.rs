@@ -6,7 +6,7 @@ use application::plan_stats::{NodeCounts, PlanStats, cached_stats};
 use axum::extract::State;
 use maud::{Markup, html};
 
-use super::{NavigationEntry, link_to_node, render_page, render_status};
+use super::{NavigationEntry, link_by_title, render_page, render_status};
 use crate::Dashboard;
 use crate::frame::Page;
 use crate::refusal::Refusal;
@@ -48,7 +48,7 @@ fn render_content(stats: &PlanStats) -> Markup {
             div.scroll tabindex="0" role="region" aria-label="Plans and words per plan" { table.numbers {
                 (render_head("Plan"))
                 tbody { @for node in &stats.nodes { tr {
-                    th scope="row" { (link_to_node(&node.path)) " " (render_status(node.status)) }
+                    th scope="row" { (link_by_title(&node.path, node.title.as_deref())) " " (render_status(node.status)) }
                     (render_counts(&node.counts))
                 } } }
             } }

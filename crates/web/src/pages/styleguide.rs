@@ -2,11 +2,14 @@
 //! debug builds only.
 
 use application::views::DiffView;
+use domain::burn_up::{DayTotals, PlanTotals};
 use domain::diff::compute_hunks;
 use domain::node::Status;
 use maud::{Markup, html};
 
+use super::tree::render_branch;
 use super::{NavigationEntry, diff, render_page, render_status};
+use crate::charts::{render_bars, render_burn_up};
 use crate::components::{
     ButtonKind, Row, Tab, render_badge, render_closer, render_counter, render_dialog,
     render_empty_state, render_link_button, render_meter, render_opener, render_page_head,
@@ -55,6 +58,12 @@ pub(crate) async fn styleguide_page() -> Page {
         ul.cards { li.card { p { strong { "codex waits" } " for act-2" } p.quiet.label { "12 minutes" } } }
         (render_section_head("Difference", "diff::render_diff", &html! {}))
         (diff::render_diff(&example_diff()))
+        (render_section_head("Tree", "tree.css", &html! {}))
+        (render_example_tree())
+        (render_section_head("Board", "board.css", &html! {}))
+        (render_example_board())
+        (render_section_head("Charts", "charts::render_burn_up, render_bars", &html! {}))
+        (render_example_charts())
         (render_section_head("Notice", ".notice", &html! {}))
         div.notice { p { "Something about this page that stays." } }
         (render_section_head("Empty state", "render_empty_state", &html! {}))
@@ -75,6 +84,60 @@ fn example_diff() -> DiffView {
         sections: Vec::new(),
         unified: String::new(),
         hunks: compute_hunks(older, newer),
+    }
+}
+
+fn render_example_tree() -> Markup {
+    let row = |level: usize, name: &str, id: &str, end: &Markup| {
+        html! {
+            li.row role="treeitem" aria-level=(level) data-depth=(level - 1) tabindex="-1" {
+                span.fold aria-hidden="true" { @if level == 1 { "▾" } }
+                a.name href="/styleguide" { (name) }
+                code.id { (id) }
+                span.marks { (end) }
+            }
+        }
+    };
+    html! {
+        ol.tree role="tree" aria-label="Example" {
+            (row(1, "The water rises", "act-2", &html! { (render_branch(3, 8)) (render_status(Status::Approved)) }))
+            (row(2, "The second key", "chapter-09", &html! { (render_tag("active")) (render_status(Status::RequiresRevalidation)) }))
+            (row(2, "The long tide", "chapter-10", &render_status(Status::Draft)))
+        }
+    }
+}
+
+fn render_example_board() -> Markup {
+    let columns = [("Pending", "The long tide"), ("Active", "The second key")];
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Example of a board" { div.lanes data-columns="2" {
+            @for (column, _) in columns { div.column-head { span { (column) } " " span.number.quiet { "1" } } }
+            @for (column, name) in columns {
+                div.cell { ul.board-cards aria-label=(column) {
+                    li.card.board-card { a.name href="/styleguide" { (name) } div.marks { code.id { "act-2" } (render_status(Status::Draft)) } }
+                } }
+            }
+        } }
+    }
+}
+
+fn render_example_charts() -> Markup {
+    let day = |number: i64| DayTotals {
+        day: format!("2026-11-{number:02}"),
+        totals: PlanTotals {
+            planned: 20 + number,
+            approved: 3 * number,
+            complete: number,
+            ..PlanTotals::default()
+        },
+    };
+    let history: Vec<DayTotals> = (1..=7).map(day).collect();
+    let days: Vec<String> = history.iter().map(|one| one.day.clone()).collect();
+    html! {
+        div.charts {
+            (render_burn_up("the example", &history))
+            (render_bars("Words", &days, &[300, 0, 450, 800, 120, 0, 600]))
+        }
     }
 }
 

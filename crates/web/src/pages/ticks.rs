@@ -9,10 +9,11 @@ use domain::tick::execute::ExecutedAction;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use super::{NavigationEntry, link_to_node, render_message, render_page, render_time};
+use super::{NavigationEntry, render_message, render_page, render_time};
 use crate::api::Ticks;
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 use crate::{Dashboard, urls};
 
 pub(crate) async fn ticks_page(
@@ -25,14 +26,16 @@ pub(crate) async fn ticks_page(
     let found = dashboard
         .ask_tree(move |ctx, known| show_ticks(ctx, known, limit))
         .await?;
+    let scenes = found.scenes.iter().map(|one| one.generation.scene.clone());
+    let titles = dashboard.load_titles(scenes).await;
     Ok(render_page(
         NavigationEntry::Story,
         "Story",
-        &render_content(&rights, &found),
+        &render_content(&rights, &found, &titles),
     ))
 }
 
-fn render_content(rights: &Rights, found: &TicksView) -> Markup {
+fn render_content(rights: &Rights, found: &TicksView, titles: &PlanTitles) -> Markup {
     let TicksView {
         novel,
         current_tick,
@@ -60,7 +63,7 @@ fn render_content(rights: &Rights, found: &TicksView) -> Markup {
         section #scenes data-live {
             @if !scenes.is_empty() {
                 h2 { "Prose" }
-                ul.cards { @for scene in scenes { li.card { (render_scene(scene)) } } }
+                ul.cards { @for scene in scenes { li.card { (render_scene(scene, titles)) } } }
             }
         }
         section #ticks data-live {
@@ -73,11 +76,11 @@ fn render_content(rights: &Rights, found: &TicksView) -> Markup {
     }
 }
 
-fn render_scene(scene: &SceneView) -> Markup {
+fn render_scene(scene: &SceneView, titles: &PlanTitles) -> Markup {
     let generation = &scene.generation;
     html! {
         p {
-            (link_to_node(&generation.scene)) " " span.tag { (generation.status.as_str()) }
+            (titles.link_to(&generation.scene)) " " span.tag { (generation.status.as_str()) }
             @if generation.file.is_none() { " " span.quiet { "at: " (generation.step.as_str()) } }
             @if generation.stale { " " span.tag { "its blueprint has changed" } }
         }
@@ -131,7 +134,7 @@ fn render_tick(rights: &Rights, tick: &TickView) -> Markup {
             }
             @if !record.plan.actions.is_empty() {
             details open[tick.is_open] {
-                summary { "Plan, " (record.executed.len()) " of " (record.plan.actions.len()) " actions run" }
+                summary { "Plan, " (record.executed.iter().filter(|one| one.success).count()) " of " (record.plan.actions.len()) " actions done" }
                 @if !record.plan.rationale.is_empty() { p.note { (record.plan.rationale) } }
                 ol.actions {
                     @for (index, action) in record.plan.actions.iter().enumerate() {

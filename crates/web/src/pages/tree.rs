@@ -4,7 +4,7 @@
 use application::tree_cache::CachedTree;
 use application::tree_window::{RowView, TreeWindow, WindowRequest, list_tree_window};
 use axum::extract::{Query, State};
-use domain::duplicate_ids::DUPLICATE_MARK;
+use domain::duplicate_ids::{DUPLICATE_MARK, renumber_command};
 use domain::node::Status;
 use domain::text::count_with_noun;
 use maud::{Markup, html};
@@ -192,7 +192,9 @@ impl TreePage<'_> {
                     @for need in row.needs.iter().filter(|need| need.open) {
                         a.tag.need href=(urls::node_url(&need.path)) title={ "needs " (need.name) } { "needs " (need.path) }
                     }
-                    @if row.duplicate { span.tag { (DUPLICATE_MARK) } }
+                    @if row.duplicate {
+                        span.tag title={ "To change its id: " (renumber_command(&row.path)) } { (DUPLICATE_MARK) }
+                    }
                     @if let Some(phase) = &row.phase { span.tag { (phase) } }
                     (render_progress(row.progress))
                     @if let Some([complete, all]) = row.branch { (render_branch(complete, all)) }

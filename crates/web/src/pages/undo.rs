@@ -6,15 +6,14 @@ use domain::ids::OperationId;
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 
-use super::{
-    NavigationEntry, link_to_node, render_page, render_principal, render_status, render_time,
-};
+use super::{NavigationEntry, render_page, render_principal, render_status, render_time};
 use crate::Dashboard;
 use crate::components::{
     ButtonKind, render_link_button, render_page_head, render_section_head, render_submit,
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 
 /// Maximum number of plans that are listed.
 const MAX_LISTED: usize = 200;
@@ -30,14 +29,23 @@ pub(crate) async fn undo_page(
         .await
         // What cannot be undone leads back to the list, where another operation can be chosen.
         .map_err(Refusal::on("/timeline".to_owned()))?;
+    let listed = preview.changed_entities.iter().take(MAX_LISTED);
+    let titles = dashboard
+        .load_titles(listed.map(|one| one.path.clone()))
+        .await;
     Ok(render_page(
         NavigationEntry::Timeline,
         "Undo",
-        &render_content(&rights, operation, &preview),
+        &render_content(&rights, operation, &preview, &titles),
     ))
 }
 
-fn render_content(rights: &Rights, operation: u64, preview: &UndoOutcome) -> Markup {
+fn render_content(
+    rights: &Rights,
+    operation: u64,
+    preview: &UndoOutcome,
+    titles: &PlanTitles,
+) -> Markup {
     let changed = &preview.changed_entities;
     let about = html! { "Nothing has changed yet. The log keeps the operation and its undo, and the undo can be undone." };
     html! {
@@ -50,7 +58,7 @@ fn render_content(rights: &Rights, operation: u64, preview: &UndoOutcome) -> Mar
             @if changed.is_empty() { p.quiet { "No status changes." } }
             ul.rows { @for one in changed.iter().take(MAX_LISTED) {
                 li {
-                    (link_to_node(&one.path))
+                    (titles.link_to(&one.path))
                     span.end { (render_status(one.previous_status)) span aria-label="becomes" { "→" } (render_status(one.new_status)) }
                 }
             } }
@@ -68,7 +76,7 @@ fn render_content(rights: &Rights, operation: u64, preview: &UndoOutcome) -> Mar
         @if rights.allow("undo") {
             form.buttons action="/do/undo" method="post" {
                 input type="hidden" name="operation" value=(operation);
-                (render_submit(ButtonKind::Primary, &format!("Undo: {} change", count_with_noun(preview.changed_nodes, "plan", "plans")), None))
+                (render_submit(ButtonKind::Primary, &format!("Undo: {}", count_with_noun(preview.changed_nodes, "plan changes", "plans change")), None))
                 (render_link_button(ButtonKind::Ghost, "Leave it as it is", "/timeline"))
             }
         } @else { (rights.explain_missing("undo")) }

@@ -54,6 +54,16 @@ async fn assert_fits(browser: &Browser, name: &str) {
     assert_eq!(browser.evaluate(wide).await, "", "{name} is too wide");
 }
 
+/// Asserts that every text of a page is there to its end.
+pub(crate) async fn assert_nothing_is_cut(browser: &Browser, name: &str) {
+    let cut = "return [...document.querySelectorAll('body *')].filter((one) => { \
+        const style = getComputedStyle(one); \
+        const isCut = ['hidden', 'clip'].includes(style.overflowX) && style.clipPath === 'none' && one.scrollWidth > one.clientWidth + 1; \
+        return isCut && one.clientWidth > 1 && one.textContent.trim() !== ''; \
+      }).map((one) => `${one.tagName}.${one.getAttribute('class')}: ${one.textContent.trim().slice(0, 60)}`).join('; ')";
+    assert_eq!(browser.evaluate(cut).await, "", "{name} cuts a text");
+}
+
 #[test]
 fn everyone_can_use_every_page() {
     let project = changed_story();
@@ -83,6 +93,7 @@ fn everyone_can_use_every_page() {
                 let found = browser.violations().await;
                 assert_eq!(found, json!([]), "{name} {look}");
                 assert_fits(&browser, &format!("{name} {look}")).await;
+                assert_nothing_is_cut(&browser, &format!("{name} {look}")).await;
             }
         }
     });
@@ -195,6 +206,35 @@ fn any_page_is_exported_as_a_document() {
                 text.contains("<style>") && !text.contains("<form"),
                 "{name}: {text}"
             );
+        }
+    });
+}
+
+/// The inbox on paper is the plan, also where it is as narrow as a phone; a plan has no buttons there.
+#[test]
+fn a_printed_page_is_the_document_alone() {
+    let project = changed_story();
+    let server = Server::of(&project);
+    play(async {
+        let setup = Setup {
+            phone: true,
+            ..Setup::default()
+        };
+        let browser = Browser::open(&server, setup).await;
+        browser.show_as_printed().await;
+        browser.goto(&server, "/").await;
+        let height = "return String(document.querySelector('#item .title').offsetHeight > 0)";
+        browser.until_script_gives(height, "true").await;
+        for path in [
+            "/",
+            "/nodes/act-1/chapter-01",
+            "/board?level=scene",
+            "/graph",
+        ] {
+            browser.goto(&server, path).await;
+            let shown = "return [...document.querySelectorAll('button, .button, header.top')].filter((one) => one.offsetHeight > 0).length";
+            assert_eq!(browser.evaluate(shown).await, 0, "{path}");
+            assert_fits(&browser, path).await;
         }
     });
 }

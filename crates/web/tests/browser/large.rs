@@ -114,6 +114,10 @@ fn every_page_opens_with_ten_thousand_plans() {
             );
         }
         println!("{:?}", server.peak_memory());
+        // What a board has no room for is somewhere else.
+        browser.goto(&server, "/board?level=scene&lanes=none").await;
+        let rest = "return document.querySelector('.cell > p.quiet a').getAttribute('href')";
+        assert_eq!(browser.evaluate(rest).await, "/tree?fold=99");
         browser.goto(&server, "/").await;
         browser.click("#decide .primary").await;
         browser.sees(".toast", "Approved.").await;

@@ -305,7 +305,13 @@ fn an_escalation_is_decided_in_the_page() {
     play(async {
         let browser = Browser::open(&server, Setup::default()).await;
         browser.sees("#escalated", "The point of view holds").await;
+        // It is one of the decisions: in the same window, and in their number.
+        browser.sees("#queue header", "1 decision").await;
         browser.click("#escalated a").await;
+        browser
+            .sees("#item .title", "The point of view holds")
+            .await;
+        browser.sees("#item .steps", "1 of 1").await;
         browser
             .type_into(
                 "form[action='/do/send-back'] textarea",
@@ -314,6 +320,8 @@ fn an_escalation_is_decided_in_the_page() {
             .await;
         browser.click("form[action='/do/send-back'] button").await;
         browser.sees("main", "Sent back to the author").await;
+        browser.sees("h1", "Inbox").await;
+        browser.goto(&server, "/reviews").await;
         browser.click("#reviews details.card > summary").await;
         browser
             .sees("#reviews", "the second page, first line")

@@ -4,6 +4,7 @@ use fantoccini::key::Key;
 use serde_json::Value;
 use testkit::Project;
 
+use crate::access::assert_nothing_is_cut;
 use crate::pictures;
 use crate::stage::{Browser, Server, Setup, play, setting};
 
@@ -58,7 +59,11 @@ fn novel() -> Project {
 /// Presses keys where the focus is.
 pub(crate) async fn press(browser: &Browser, key: &str) {
     let active = browser.client.active_element().await.expect("an element");
-    active.send_keys(key).await.expect("a key");
+    if active.send_keys(key).await.is_err() {
+        // The page was replaced in between, and another element has the focus now.
+        let active = browser.client.active_element().await.expect("an element");
+        active.send_keys(key).await.expect("a key");
+    }
 }
 
 #[test]
@@ -130,6 +135,7 @@ fn a_morning_by_keyboard() {
         browser.sees("#item .title", "Chapter 3: the key").await;
         press(&browser, "j").await;
         browser.sees("#item .title", "Chapter 9: the key").await;
+        browser.sees("#item .steps", "2 of 17").await;
         press(&browser, "k").await;
         browser.sees("#item .title", "Chapter 3: the key").await;
         press(&browser, "?").await;
@@ -137,7 +143,14 @@ fn a_morning_by_keyboard() {
         press(&browser, Key::Escape.as_ref()).await;
         press(&browser, "a").await;
         browser.sees(".toast", "Approved.").await;
-        browser.sees("#item .title", "Chapter 9: the key").await;
+        // The keys go on at the next plan, and those who hear the page are told.
+        browser
+            .sees("#item .title:focus", "Chapter 9: the key")
+            .await;
+        let said = "return [...document.querySelectorAll('p.hidden[role=status]')].map((one) => one.textContent).join()";
+        browser
+            .until_script_gives(said, "Approved. Agents that waited for it continue.")
+            .await;
         press(&browser, "u").await;
         browser.sees(".toast", "Undone.").await;
         browser.sees("#queue header", "17 decisions").await;
@@ -161,6 +174,56 @@ fn a_morning_by_keyboard() {
         press(&browser, "a").await;
         browser.sees(".toast", "Approved.").await;
         assert_eq!(project.status("act-2/chapter-16"), "approved");
+    });
+}
+
+/// A title of 74 letters, as novels have them.
+const LONG_TITLE: &str =
+    "What Mara never told her brother about the second key and the night it sank";
+
+#[test]
+fn long_titles_are_shown_whole_and_the_window_stays() {
+    let project = novel();
+    let text = chapter_text(16, "She says nothing.").replace("Chapter 16: the key", LONG_TITLE);
+    project.write("acts/act-2/chapters/chapter-16/plan.md", text);
+    project.ok(&["approve", "act-2/chapter-16", "--force"]);
+    project.write(
+        ACT_2,
+        act_text(2, "Teo hides the second key. Iva sees it, and waits."),
+    );
+    project.ok(&["approve", "act-2", "--force"]);
+    let server = Server::of(&project);
+    play(async {
+        for phone in [false, true] {
+            let setup = Setup {
+                phone,
+                ..Setup::default()
+            };
+            let browser = Browser::open(&server, setup).await;
+            browser.sees("#queue", LONG_TITLE).await;
+            assert_nothing_is_cut(&browser, "the inbox").await;
+            for path in [
+                "/tree",
+                "/board?level=chapter",
+                "/graph",
+                "/stats",
+                "/decide",
+            ] {
+                browser.goto(&server, path).await;
+                browser.sees("tl-live", "live").await;
+                assert_nothing_is_cut(&browser, path).await;
+            }
+            // No word of a table's head is broken.
+            browser.goto(&server, "/stats").await;
+            let tall = "return [...document.querySelectorAll('thead th')].filter((one) => one.offsetHeight > 80).length";
+            assert_eq!(browser.evaluate(tall).await, 0);
+        }
+        // A plan far down in the queue is opened without moving the page behind the header.
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/?plan=act-2/chapter-16").await;
+        browser.sees("#item .title", LONG_TITLE).await;
+        let moved = "return [scrollY, document.documentElement.scrollHeight - innerHeight].join()";
+        assert_eq!(browser.evaluate(moved).await, "0,0");
     });
 }
 

@@ -336,13 +336,24 @@ impl Browser {
 
     /// Lets the pages show notifications, as a person does when the browser asks.
     pub(crate) async fn allow_notifications(&self) {
-        let WebSession { port, id } = &self._session;
         let body = json!({ "descriptor": { "name": "notifications" }, "state": "granted" });
+        self.command_driver("permissions", &body);
+    }
+
+    /// Shows the pages as they are printed.
+    pub(crate) async fn show_as_printed(&self) {
+        let body = json!({ "cmd": "Emulation.setEmulatedMedia", "params": { "media": "print" } });
+        self.command_driver("goog/cdp/execute", &body);
+    }
+
+    /// Sends the driver a command that the client does not have.
+    fn command_driver(&self, name: &str, body: &Value) {
+        let WebSession { port, id } = &self._session;
         let body = body.to_string();
         let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).expect("a driver");
         let asked = write!(
             stream,
-            "POST /session/{id}/permissions HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n\
+            "POST /session/{id}/{name} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n\
              content-length: {}\r\nconnection: close\r\n\r\n{body}",
             body.len()
         );
