@@ -10,6 +10,7 @@ use domain::ids::NodeId;
 use domain::node::{Content, Node};
 use domain::observation::{NewNode, ObservedContent, OwningNode};
 use domain::ports::{HistoryState, Snapshot};
+use domain::profile::parent_folder;
 use domain::record;
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
 use domain::status::{StatusInputs, StatusRules};
@@ -18,10 +19,11 @@ use domain::tree_audit::{self, AuditFinding, AuditFindingKind, duplicate_id_find
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
+use crate::decisions::list_vanished_decisions;
 use crate::failure::Failure;
 use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
-use crate::scan::{ScanResult, scan_every_text};
+use crate::scan::{ScanResult, list_misplaced_beside, scan_every_text};
 use crate::working_copy::{
     CopyDifference, DifferenceKind, classify_sightings, describe_sightings, is_state_shared,
 };
@@ -86,6 +88,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         },
     );
     findings.extend(own);
+    findings.extend(find_vanished_decisions(ctx, &*state)?);
     // A store gives one snapshot at a time, and its integrity check opens its own. The tree goes with
     // it: at 50,000 nodes each copy of it takes tens of megabytes.
     let nodes = tree.len();
@@ -112,6 +115,22 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     })
 }
 
+/// Returns the decisions whose files were deleted.
+fn find_vanished_decisions(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Vec<AuditFinding>, Failure> {
+    let vanished = list_vanished_decisions(ctx, state)?.into_iter();
+    Ok(vanished
+        .map(|decision| AuditFinding {
+            kind: AuditFindingKind::DecisionGone,
+            node: None,
+            message: format!("the file of a decision made here is gone: {decision}"),
+            next_steps: vec!["tl decisions restore".to_owned()],
+        })
+        .collect())
+}
+
 /// Returns the decisions a person has to make before policy and history can be trusted again.
 fn find_untrusted(ctx: &Context<'_>) -> Vec<AuditFinding> {
     let history = ctx
@@ -128,7 +147,7 @@ fn find_untrusted(ctx: &Context<'_>) -> Vec<AuditFinding> {
         kind: AuditFindingKind::PolicyNotAccepted,
         node: None,
         message: format!(
-            "config.toml is looser than the policy in force, and has no effect: {change}"
+            "the project's files are looser than the policy in force, which has no effect: {change}"
         ),
         next_steps: vec![
             "tl policy accept   # in your own terminal; or change config.toml back".to_owned(),
@@ -178,6 +197,7 @@ fn compare_with_files(
             ),
         }
     }
+    report_misplaced_plans(ctx, &tree);
     // The scan reports these as notices; in a check they are findings, and must not be printed
     // twice.
     for noticed in ctx.take_notices() {
@@ -197,6 +217,12 @@ fn compare_with_files(
             Notice::Duplicate { label, path, other } => {
                 findings.push(duplicate_id_finding(&label, &path, &other));
             }
+            Notice::NotADecision { path, why } => findings.push(AuditFinding {
+                kind: AuditFindingKind::DecisionDamaged,
+                node: None,
+                message: format!("`{path}` does not count as a decision: {why}"),
+                next_steps: vec![format!("git checkout -- {path}   # or delete it")],
+            }),
             Notice::Unavailable { path, why } => findings.push(AuditFinding {
                 kind: AuditFindingKind::FileUnavailable,
                 node: None,
@@ -228,6 +254,24 @@ fn load_tree(state: &dyn Snapshot, scanned: Rc<Vec<Node>>) -> Result<Tree, Failu
     Ok(Tree::new(
         Rc::unwrap_or_clone(scanned).into_iter().chain(others),
     ))
+}
+
+/// Reports what looks like a plan beside the folders of plans. The scan does so for plans without a
+/// parent; the folder of the project changes too often for it.
+fn report_misplaced_plans(ctx: &Context<'_>, tree: &Tree) {
+    for (path, expected) in list_misplaced_beside(ctx, "") {
+        ctx.push_notice(Notice::NotAtItsPlace { path, expected });
+    }
+    for node in tree.nodes().filter(|node| node.parent.is_some()) {
+        let profile = ctx.find_profile(&node.profile);
+        let has_below = profile.is_some_and(|it| it.levels_under(&node.level).next().is_some());
+        let Some(path) = node.path.as_deref().filter(|_| has_below) else {
+            continue;
+        };
+        for (path, expected) in list_misplaced_beside(ctx, parent_folder(path)) {
+            ctx.push_notice(Notice::NotAtItsPlace { path, expected });
+        }
+    }
 }
 
 fn unrecorded_file_finding(file: &str) -> AuditFinding {
@@ -266,6 +310,10 @@ fn describe_difference(tree: &Tree, node: &Node, found: &ObservedContent) -> Aud
     let path = tree.alias_path(node);
     let file = node.path.as_deref().unwrap_or_default();
     let (kind, message) = match (found, &node.content) {
+        (ObservedContent::Missing, _) if file.is_empty() => (
+            AuditFindingKind::FileMissing,
+            format!("`{path}` is gone from its file"),
+        ),
         (ObservedContent::Missing, _) => (
             AuditFindingKind::FileMissing,
             format!("the plan file of `{path}` is missing: `{file}`"),

@@ -78,6 +78,10 @@ impl Notice {
             Self::Unproved { why, .. } => {
                 format!("{why}; it counts as complete, because the policy only warns")
             }
+            Self::Believed { nodes } => describe_believed(nodes),
+            Self::LeftOut { node, children } => {
+                format!("`{node}` is complete without {}", children.join(", "))
+            }
             Self::Reopened { node, by } => {
                 format!("`{node}` is open again, because `{by}` is open")
             }
@@ -92,6 +96,23 @@ impl Notice {
             _ => return None,
         })
     }
+}
+
+/// Maximum number of believed tickets that are named; the rest is counted.
+const MAX_NAMED_TICKETS: usize = 3;
+
+fn describe_believed(nodes: &[String]) -> String {
+    let named = nodes.iter().take(MAX_NAMED_TICKETS);
+    let mut names = named
+        .map(|node| format!("`{node}`"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if nodes.len() > MAX_NAMED_TICKETS {
+        names = format!("{names} and {} more", nodes.len() - MAX_NAMED_TICKETS);
+    }
+    format!(
+        "{names} came finished with git and counts as complete; no decision or commit here shows that it is done"
+    )
 }
 
 /// Something found in the plan files on the way, for the edge to report.
@@ -114,6 +135,10 @@ pub enum Notice {
         /// Whether it counts as complete all the same, because the gate only warns.
         is_complete: bool,
     },
+    /// Tickets that came finished with git, although no decision and no commit here shows it.
+    Believed { nodes: Vec<String> },
+    /// A ticket was completed without some of its children.
+    LeftOut { node: String, children: Vec<String> },
     /// A complete node is open again, because something below it is.
     Reopened { node: String, by: String },
     /// A scenario was deleted before it was done.
@@ -467,6 +492,8 @@ impl<'a> Context<'a> {
             matches!(
                 notice,
                 Notice::Unproved { .. }
+                    | Notice::Believed { .. }
+                    | Notice::LeftOut { .. }
                     | Notice::Reopened { .. }
                     | Notice::ScenarioRemoved { .. }
                     | Notice::NeedsOpen { .. }

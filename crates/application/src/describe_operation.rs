@@ -28,6 +28,8 @@ const MAX_DIFFS: usize = 20;
 #[derive(Clone, Debug, Serialize)]
 pub struct OperationDetail {
     pub operation: OperationView,
+    /// Whether no operation follows.
+    pub is_newest: bool,
     pub plans: Vec<ChangedPlan>,
     /// Number of plans that are not listed.
     pub more: usize,
@@ -84,6 +86,7 @@ pub fn describe_operation(
     }
     Ok(OperationDetail {
         operation: OperationView::from_head(&*state, head)?,
+        is_newest: state.last_operation_id()? == id,
         plans,
         more,
         records: changes.records,

@@ -10,6 +10,7 @@ use domain::memory::NoteRefused;
 use domain::node::Status;
 use domain::node_reference::Unresolved;
 use domain::ports::{FileFault, StoreFault};
+use domain::profile::NotAnAlias;
 use domain::revalidation::KeepRefused;
 use domain::search::documents::InvalidQuery;
 use domain::shape::ShapeRefused;
@@ -391,11 +392,14 @@ impl From<ShapeRefused> for Failure {
                 failure.with_step(format!("tl insert {alias}   # a new plan there; the others make room"))
             }
             ShapeRefused::OutOfNumbers { level, .. } => failure.with_step(format!(
-                "raise `numbers` of the level `{level}` in a profile of your own: docs/guides/profiles.md"
+                "raise `numbers` of the level `{level}` in a profile of your own: docs/guides/custom-profiles.md"
             )),
             ShapeRefused::NotNumbered { level } => {
                 failure.with_step(format!("tl add {level} --name NAME"))
             }
+            ShapeRefused::NotAnAlias(NotAnAlias::Shape { names, .. }) if !names.is_empty() => failure
+                .with_step(format!("a name instead of a number: {}", names.join(", ")))
+                .with_step("more names, in a profile of your own: docs/guides/custom-profiles.md"),
             ShapeRefused::NoSplitPoint { .. } => {
                 failure.with_step("tl show NODE   # its headings; a line number works as well")
             }
@@ -417,6 +421,9 @@ impl From<UndoRefused> for Failure {
             | UndoRefused::OverrideUsed { .. }
             | UndoRefused::OverrideAgain { .. }
             | UndoRefused::UnrecordedOverride { .. }
+            | UndoRefused::FailedCheck { .. }
+            | UndoRefused::PersonsDecision { .. }
+            | UndoRefused::PersonsObjection { .. }
             | UndoRefused::NewFiles { .. } => FailureKind::Refused,
         };
         // Every refused undo starts with the log: it shows which operations are left and what they
@@ -427,6 +434,12 @@ impl From<UndoRefused> for Failure {
                 failure.with_step(format!("tl undo {by}   # undoes the undo"))
             }
             UndoRefused::Policy { .. } => failure.with_step("tl policy"),
+            UndoRefused::FailedCheck { operation, .. } => {
+                failure.with_step(format!("ask the person to run: tl undo {operation}"))
+            }
+            UndoRefused::PersonsDecision { operation, .. } => failure.with_step(format!(
+                "ask the person to undo it on the dashboard, or to run `tl undo {operation}` in their own terminal"
+            )),
             UndoRefused::OverrideAgain { gate, subject } => {
                 failure.with_step(format!("tl gate override {gate} {subject} --reason \"…\""))
             }

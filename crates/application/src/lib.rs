@@ -66,6 +66,7 @@ pub mod describe_operation;
 pub mod diff_version;
 pub mod evidence;
 pub mod explain;
+pub mod explain_change;
 pub mod first_steps;
 pub mod generation;
 pub mod handle_host_event;

@@ -16,6 +16,7 @@ use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
 use crate::live_sessions::{LiveSessionView, list_other_sessions};
 use crate::observe::{load_plan_tree, observe_then_read};
+use crate::plan_documents::find_frozen_edit;
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::scan::ScanScope;
 use crate::sessions::{load_current_trail, trail_places};
@@ -93,9 +94,10 @@ impl Attention {
         let next_step = match node.status() {
             Status::Invalid => format!("tl why {path}"),
             Status::RequiresRevalidation => format!("tl revalidate {path}"),
-            Status::Draft | Status::Approved => {
-                approval_next_step(&path, ctx.policy.approval, &ctx.actor)
-            }
+            Status::Draft | Status::Approved => match find_frozen_edit(state, node)? {
+                Some(restore) => restore,
+                None => approval_next_step(&path, ctx.policy.approval, &ctx.actor),
+            },
         };
         Ok(Self {
             path,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use domain::duplicate_ids::id_of_alias;
 use domain::fact::Fact;
 use domain::ids::NodeId;
 use domain::node::Content;
@@ -23,6 +24,7 @@ pub(crate) fn summarise_changes(tree: &Tree, seen: &ScanResult, facts: &[Fact]) 
         "new",
         "back",
         "moved",
+        "relabelled",
         "changed",
         "missing",
         "unreadable",
@@ -48,19 +50,29 @@ pub(crate) fn summarise_changes(tree: &Tree, seen: &ScanResult, facts: &[Fact]) 
                 node,
                 before,
                 after,
-            } => match before.alias == after.alias {
-                true => (2, name(node)),
-                false => (2, format!("{} to {}", name(node), after.alias)),
-            },
+            } => {
+                // The tree has the nodes with other texts; a file that was only moved is none of
+                // them.
+                let was = tree.get(*node).map(|node| tree.alias_path(node));
+                let was = was.unwrap_or_else(|| before.alias.clone());
+                let is_same_id = id_of_alias(&before.alias) == id_of_alias(&after.alias);
+                match before.alias == after.alias {
+                    true => (2, was),
+                    false => (
+                        2 + usize::from(is_same_id),
+                        format!("{was} to {}", after.alias),
+                    ),
+                }
+            }
             Fact::ContentChanged { node, after, .. } => match after {
-                Content::Text { .. } => (3, name(node)),
-                Content::Missing => (4, name(node)),
-                Content::Unreadable { .. } => (5, name(node)),
+                Content::Text { .. } => (4, name(node)),
+                Content::Missing => (5, name(node)),
+                Content::Unreadable { .. } => (6, name(node)),
             },
-            Fact::DescriptionChanged { node, .. } | Fact::NodeMoved { node, .. } => (3, name(node)),
+            Fact::DescriptionChanged { node, .. } | Fact::NodeMoved { node, .. } => (4, name(node)),
             Fact::NodeRemoved { node } => {
                 let name = absent.get(&node.id).copied().unwrap_or(&node.alias);
-                (6, name.to_owned())
+                (7, name.to_owned())
             }
             _ => continue,
         };

@@ -72,6 +72,12 @@ impl CachedTree {
         self.order.len()
     }
 
+    /// Returns the title of the plan at this path.
+    #[must_use]
+    pub fn title_of_path(&self, path: &str) -> Option<&str> {
+        self.find_by_path(path)?.description.title.as_deref()
+    }
+
     /// Returns the node with an exact path: `act-1/chapter-02`.
     #[must_use]
     pub(crate) fn find_by_path(&self, path: &str) -> Option<&Node> {

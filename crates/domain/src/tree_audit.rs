@@ -42,8 +42,12 @@ pub enum AuditFindingKind {
     Misplaced,
     /// Two plans with one id.
     DuplicateId,
+    /// A file in the decisions folder that is no decision, or was changed.
+    DecisionDamaged,
     /// A looser policy in `config.toml` waits for `tl policy accept`.
     PolicyNotAccepted,
+    /// The file of a decision made here is gone, although no other commit was checked out.
+    DecisionGone,
     /// The history was rolled back or rewritten since this user last saw it.
     HistoryChanged,
     SecretInPlan,
@@ -69,7 +73,9 @@ impl AuditFindingKind {
             Self::FrontMatter => "front-matter",
             Self::Misplaced => "misplaced",
             Self::DuplicateId => "duplicate-id",
+            Self::DecisionDamaged => "decision-damaged",
             Self::PolicyNotAccepted => "policy-not-accepted",
+            Self::DecisionGone => "decision-gone",
             Self::HistoryChanged => "history-changed",
             Self::SecretInPlan => "secret-in-plan",
             Self::CopyDiffers => "copy-differs",
@@ -89,6 +95,7 @@ pub fn audit_tree(
     let mut findings = Vec::new();
     for node in tree.all_preorder() {
         audit_content(tree, node, &mut findings);
+        audit_work_keys(tree, profiles, node, &mut findings);
         audit_hierarchy(tree, profiles, node, &mut findings);
         audit_id(tree, node, &mut findings);
     }
@@ -137,6 +144,30 @@ fn audit_content(tree: &Tree, node: &Node, findings: &mut Vec<AuditFinding>) {
             next_steps: vec![format!("look at `{file}`"), format!("tl versions {path}")],
             node: Some(path),
         }),
+    }
+}
+
+/// Reports words of a ticket's front matter that mean nothing here: they are ignored, which their
+/// author does not expect.
+fn audit_work_keys(
+    tree: &Tree,
+    profiles: &[Profile],
+    node: &Node,
+    findings: &mut Vec<AuditFinding>,
+) {
+    let profile = profiles.iter().find(|one| one.name == node.profile);
+    let (Some(work), Some(profile)) = (&node.description.work, profile) else {
+        return;
+    };
+    for (key, word) in work.unknown_words(&profile.work_phases) {
+        let path = tree.alias_path(node);
+        let file = node.path.as_deref().unwrap_or_default();
+        findings.push(AuditFinding {
+            kind: AuditFindingKind::FrontMatter,
+            message: format!("`{key}: {word}` of `{path}` is not known and is ignored"),
+            next_steps: vec![format!("change `{key}` in {file}")],
+            node: Some(path),
+        });
     }
 }
 

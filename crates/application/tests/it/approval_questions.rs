@@ -13,7 +13,7 @@ use application::project_status::load_project_status;
 use application::request_changes::{ChangesRequest, request_changes};
 use application::require_revalidation::{RevalidationRequest, require_revalidation};
 use application::revalidate::{KeepRequest, keep_one};
-use application::undo::{UndoTarget, undo_operations};
+use application::undo::{UndoTarget, preview_undo, undo_operations};
 use application::{Failure, FailureKind};
 use domain::approval::Force;
 use domain::approval_question::{NoDecision, QuestionChannel};
@@ -220,6 +220,93 @@ fn an_agent_cannot_approve_over_a_persons_request() {
     }
     world.approve("act-1").unwrap();
     assert_eq!(world.statuses(), "aaa");
+}
+
+#[test]
+fn an_agent_takes_back_no_objection_of_a_person() {
+    for policy in [ApprovalPolicy::Anyone, ApprovalPolicy::Human] {
+        for objects in [
+            |world: &World| {
+                let reject = InvalidateRequest {
+                    node: words("act-1"),
+                    reason: "weak".to_owned(),
+                    shown: None,
+                };
+                invalidate_node(&world.ctx(), &reject).map(drop)
+            },
+            |world: &World| request(world, "act-1", "more wind"),
+        ] {
+            let mut world = World::with_story();
+            world.policy.approval = policy;
+            let approved = world.head();
+            objects(&world).unwrap();
+            let made = world.head();
+            let decided = world.status("act-1");
+            let agent = world.agent("s");
+            for target in [UndoTarget::Operation(made), UndoTarget::BackTo(approved)] {
+                for refused in [
+                    undo_operations(&agent, target),
+                    preview_undo(&agent, target),
+                ] {
+                    let refused = refused.map(drop);
+                    assert_refused(refused, FailureKind::Refused, "is a decision of human:Ада");
+                }
+            }
+            let bare = undo_operations(&agent, UndoTarget::Newest).unwrap_err();
+            assert!(!bare.next_steps.concat().contains("tl undo"), "{bare:?}");
+            assert_eq!(world.status("act-1"), decided);
+            // The person may change their mind, and an agent does not change it back.
+            undo_operations(&world.ctx(), UndoTarget::Operation(made)).unwrap();
+            assert_eq!(world.statuses(), "aaa");
+        }
+    }
+}
+
+#[test]
+fn an_undo_by_an_agent_ends_no_objection_that_came_back_with_another_operation() {
+    let world = World::with_story();
+    request(&world, "act-1", "more wind").unwrap();
+    let made = world.head();
+    undo_operations(&world.ctx(), UndoTarget::Operation(made)).unwrap();
+    let withdrawn = world.head();
+    // The agent may object again in the person's name, but not take that back.
+    undo_operations(&world.agent("s"), UndoTarget::Operation(withdrawn)).unwrap();
+    assert_eq!(world.status("act-1"), Status::Draft);
+    let again = world.head();
+    let refused = undo_operations(&world.agent("s"), UndoTarget::Operation(again)).map(drop);
+    assert_refused(refused, FailureKind::Refused, "an objection of human:Ада");
+}
+
+#[test]
+fn where_only_people_decide_an_agent_undoes_its_own_operations_and_none_of_their_decisions() {
+    let world = story_of_people();
+    let approved = world.head();
+    let agent = world.agent("s");
+    let refused = undo_operations(&agent, UndoTarget::Operation(approved)).map(drop);
+    assert_refused(refused, FailureKind::Refused, "is a decision of human:Ада");
+    undo_operations(&world.ctx(), UndoTarget::Operation(approved)).unwrap();
+    let withdrawn = world.head();
+    let refused = undo_operations(&agent, UndoTarget::Operation(withdrawn)).map(drop);
+    assert_refused(refused, FailureKind::Refused, "is a decision of human:Ада");
+    let progress = application::set_progress::ProgressRequest {
+        node: words("act-1"),
+        progress: domain::node::Progress::Active,
+    };
+    application::set_progress::set_progress(&agent, &progress).unwrap();
+    undo_operations(&agent, UndoTarget::Newest).unwrap();
+}
+
+#[test]
+fn a_question_about_one_plan_names_what_a_rejection_makes_stale() {
+    let world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    world.files.edit(CHAPTER, "# chapter-01\n");
+    let below = ask(&world, "act-1").falls_below;
+    assert_eq!(below, ["act-1/chapter-01"]);
+    assert_eq!(
+        below,
+        preview_rejection(&world.ctx(), &words("act-1")).unwrap()
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use application::comment::{add_comment, list_comments, list_open_comments};
 use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::sessions::declare_intent::{IntentRequest, declare_intent};
 use application::set_progress::{ProgressRequest, set_progress};
+use application::workflows::start::start_run_on_new_document;
 use application::{Failure, FailureKind};
 use domain::node::Progress;
 use domain::policy::Policy;
@@ -212,4 +213,40 @@ proptest! {
             prop_assert_eq!(told, brief(&world.agent(&name)));
         }
     }
+}
+
+#[test]
+fn a_briefing_of_plan_documents_names_the_step_of_the_workflow() {
+    let world = with_profiles(World::new(), &["milestones"]);
+    let text = brief(&world.agent("s"));
+    assert!(
+        text.contains("Next: tl flow start planner --new \"TITLE\""),
+        "{text}"
+    );
+    start_run_on_new_document(&world.agent("s"), "planner", "Search").unwrap();
+    let text = brief(&world.agent("s"));
+    assert!(
+        text.contains(
+            "- search “Begin”: step 1 of 11 of `planner`, for the orchestrator. Next: tl flow next"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("parent"), "{text}");
+}
+
+#[test]
+fn a_story_briefing_names_the_next_plan() {
+    let empty = brief(&with_profiles(World::new(), &["story"]).agent("s"));
+    assert!(
+        empty.contains("- there is no act yet. Next: tl plan act act-1"),
+        "{empty}"
+    );
+    let world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    world.approve("act-1").unwrap();
+    let text = brief(&world.agent("s"));
+    assert!(
+        text.contains("Next: tl plan chapter chapter-01 --under act-1"),
+        "{text}"
+    );
 }

@@ -218,7 +218,7 @@ fn a_scenario_deleted_while_its_ticket_is_implemented_keeps_the_ticket_open() {
         .files
         .edit(SCENARIOS, "Scenario: one\n\nScenario: two\n");
     assert_refused(complete(&world), FailureKind::Refused, "`017/two` is open");
-    // Another title is another scenario, which has to be done.
+    // With another title and without steps it is another scenario, which has to be done.
     world
         .files
         .edit(SCENARIOS, "Scenario: one\n\nScenario: three\n");
@@ -251,4 +251,35 @@ fn undoing_the_completion_of_a_child_opens_its_complete_parents() {
     undo_operations(&world.ctx(), UndoTarget::Operation(child.id)).unwrap();
     assert_eq!(progress(&world, "017a"), Progress::Pending);
     assert_eq!(progress(&world, "017"), Progress::Active);
+}
+
+#[test]
+fn a_scenario_with_another_title_is_the_same_scenario() {
+    let (world, git) = (feature(), FakeGit::with_commit());
+    let ctx = || world.ctx().with_git_and_session(&git, "s".to_owned());
+    let text = |title: &str| {
+        format!("Scenario: {title}\nGiven 400 lines\n\nScenario: other\nThen it blocks\n")
+    };
+    world.files.edit(SCENARIOS, &text("one"));
+    finish_scenario(&ctx(), &words("017/one")).unwrap();
+    world.files.edit(SCENARIOS, &text("the first one"));
+    let shown = show_node(&ctx(), &words("017/the-first-one")).unwrap();
+    assert_eq!(shown.progress, Progress::Complete);
+    assert!(show_node(&ctx(), &words("017/one")).is_err());
+}
+
+#[test]
+fn a_scenario_that_is_gone_leaves_the_tree_and_returns_with_its_progress() {
+    let (world, git) = (feature(), FakeGit::with_commit());
+    let ctx = || world.ctx().with_git_and_session(&git, "s".to_owned());
+    let both = "Scenario: one\n\nScenario: two\n";
+    world.files.edit(SCENARIOS, both);
+    finish_scenario(&ctx(), &words("017/two")).unwrap();
+    world.files.edit(SCENARIOS, "Scenario: one\n");
+    assert_eq!(show_node(&ctx(), &words("017")).unwrap().children.len(), 1);
+    let status = application::project_status::load_project_status(&ctx()).unwrap();
+    assert!(status.attention.is_empty(), "{:?}", status.attention);
+    world.files.edit(SCENARIOS, both);
+    let shown = show_node(&ctx(), &words("017/two")).unwrap();
+    assert_eq!(shown.progress, Progress::Complete);
 }

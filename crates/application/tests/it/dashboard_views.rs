@@ -90,6 +90,28 @@ fn a_board_of_plans_without_phases_is_by_progress() {
     );
 }
 
+#[test]
+fn a_board_begins_with_the_largest_level_that_fits() {
+    let world = World::with_story();
+    let folder = "acts/act-1/chapters/chapter-01/scenes";
+    for scene in 2..=70 {
+        let file = format!("{folder}/scene-01{scene:02}-blueprint.md");
+        world.files.edit(&file, &format!("# Scene {scene}\n"));
+    }
+    for chapter in 2..=4 {
+        let file = format!("acts/act-1/chapters/chapter-{chapter:02}/plan.md");
+        world.files.edit(&file, "# Chapter\n");
+    }
+    let shown = board(&world, "", "", "");
+    assert_eq!((shown.level.as_str(), shown.total), ("chapter", 4));
+    let asked = BoardRequest {
+        level: "scene".to_owned(),
+        ..BoardRequest::default()
+    };
+    let scenes = show_board(&world.ctx(), &cached(&world), &asked).unwrap();
+    assert_eq!(scenes.total, 70);
+}
+
 fn window(world: &World, fold: Option<usize>, toggled: &str, text: &str) -> TreeWindow {
     let request = WindowRequest {
         fold,
@@ -176,6 +198,9 @@ fn an_operation_names_its_plans_with_their_changes_and_differences() {
     let detail = describe_operation(&ctx, &known, known.head()).unwrap();
     let names: Vec<&str> = detail.plans.iter().map(|plan| plan.name.as_str()).collect();
     assert_eq!(names, ["act-1", "chapter-01", "scene-0101"]);
+    assert!(detail.is_newest);
+    let earlier = describe_operation(&ctx, &known, domain::ids::OperationId(1)).unwrap();
+    assert!(!earlier.is_newest);
     let act = detail.plans.first().expect("a plan");
     let diff = act.diff.as_ref().expect("a difference");
     assert!(diff.unified.contains("+Another end."), "{}", diff.unified);

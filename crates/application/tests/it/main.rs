@@ -41,6 +41,7 @@ mod races;
 mod reviews;
 mod search;
 mod shape;
+mod shape_attached;
 mod shared_state;
 mod tick;
 mod tickets;

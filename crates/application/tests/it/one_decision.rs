@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use application::claim_node::claim_node;
+use application::explain_change::explain_change;
 use application::move_focus::{FocusMove, move_focus};
 use application::override_gate::{OverrideRequest, override_gate};
 use application::sessions::declare_intent::{IntentRequest, declare_intent};
@@ -20,7 +21,7 @@ use proptest::prelude::*;
 use store::MemoryStore;
 use testkit::FakeGit;
 
-use crate::hooks::{Session, call_on, shell_call, write_call};
+use crate::hooks::{Session, blocked, call_on, shell_call, write_call};
 use crate::world::{ACT, CHAPTER, World, words};
 
 /// A store that counts its snapshots and transactions.
@@ -258,8 +259,95 @@ fn modes() -> impl Strategy<Value = GateMode> {
     ]
 }
 
+/// One thing that may have happened before a plan is written.
+#[derive(Clone, Debug)]
+enum PlanMove {
+    Approve(&'static str),
+    EditElsewhere(&'static str),
+    Read(&'static str),
+    Write(&'static str),
+    Claim(&'static str),
+    Override(&'static str),
+    Start,
+}
+
+fn plan_moves() -> impl Strategy<Value = PlanMove> {
+    let file = || prop::sample::select(vec![ACT, CHAPTER]);
+    let node = || prop::sample::select(vec!["act-1", "act-1/chapter-01"]);
+    prop_oneof![
+        node().prop_map(PlanMove::Approve),
+        file().prop_map(PlanMove::EditElsewhere),
+        file().prop_map(PlanMove::Read),
+        file().prop_map(PlanMove::Write),
+        node().prop_map(PlanMove::Claim),
+        prop::sample::select(vec!["hierarchy", "read-before-write", "claim", "session"])
+            .prop_map(PlanMove::Override),
+        Just(PlanMove::Start),
+    ]
+}
+
+fn make_plan_move(world: &World, session: &Session<'_>, number: usize, step: &PlanMove) {
+    let text = format!("# Text {number}\n");
+    match step {
+        // What is refused is a state too.
+        PlanMove::Approve(node) => drop(world.approve(node)),
+        PlanMove::EditElsewhere(file) => world.files.edit(file, &text),
+        PlanMove::Read(file) => drop(session.read(file)),
+        PlanMove::Write(file) => {
+            if session.before_write(file, &text).blocked.is_empty() {
+                world.files.edit(file, &text);
+                session.after(write_call(file, &text));
+            }
+        }
+        PlanMove::Claim(node) => {
+            let git = FakeGit::with_commit();
+            let other = world
+                .agent("other")
+                .with_git_and_session(&git, "other".to_owned());
+            let _ = claim_node(&other, &words(node));
+        }
+        PlanMove::Override(gate) => {
+            let request = OverrideRequest {
+                gate: (*gate).to_owned(),
+                node: words("act-1/chapter-01"),
+                reason: "checked by hand".to_owned(),
+            };
+            let _ = override_gate(&world.ctx(), &request);
+        }
+        PlanMove::Start => drop(session.start()),
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_explained_of_a_plan_is_what_its_write_meets(
+        steps in prop::collection::vec(plan_moves(), 0..10),
+        modes in prop::collection::vec(modes(), 4),
+        file in prop::sample::select(vec![ACT, CHAPTER]),
+    ) {
+        let mut world = World::new();
+        world.files.edit(ACT, "# act-1\n");
+        let gates = &mut world.policy.gates;
+        for (mode, gate) in modes.into_iter().zip([
+            &mut gates.hierarchy,
+            &mut gates.read_before_write,
+            &mut gates.claim,
+            &mut gates.session,
+        ]) {
+            *gate = mode;
+        }
+        let session = Session::new(&world, "s");
+        for (number, step) in steps.iter().enumerate() {
+            make_plan_move(&world, &session, number, step);
+        }
+        let ctx = world.agent("s");
+        let explained = explain_change(&ctx, &words(file)).unwrap();
+        let shown: Vec<&str> = explained.blocks.iter().map(|one| one.gate).collect();
+        let asked = session.before_write(file, "# Another text\n");
+        prop_assert_eq!(shown, blocked(&asked));
+    }
 
     #[test]
     fn the_open_gate_shown_is_the_one_the_next_edit_meets(

@@ -225,3 +225,45 @@ fn a_notice_that_repeats_is_shortened_and_not_swallowed() {
     assert!(third.len() < first.len(), "{third}");
     assert_eq!(context(session.prompt("go on")), "");
 }
+
+#[test]
+fn the_first_prompt_of_a_day_brings_a_briefing() {
+    let world = World::with_story();
+    let session = Session::new(&world, "s1");
+    let has_briefing = |told: &str| told.contains("Throughline briefing:");
+    assert!(has_briefing(&context(session.start())));
+    world.clock.advance_seconds(60 * 60);
+    assert!(!has_briefing(&context(session.prompt("go on"))));
+    world.clock.advance_seconds(24 * 60 * 60);
+    assert!(has_briefing(&context(session.prompt("good morning"))));
+    assert!(!has_briefing(&context(session.prompt("go on"))));
+}
+
+#[test]
+fn the_prompt_of_a_plan_comes_whole_and_news_wait_for_the_next_event() {
+    let world = World::new();
+    let chapters = (1..=11).map(|number| {
+        let text = "The keeper meets a sailor on the shore. ".repeat(16);
+        format!("## Chapter {number}\n\n{text}\n\n")
+    });
+    let act = format!(
+        "# act-1\n\n{}The last words.\n",
+        chapters.collect::<String>()
+    );
+    world.files.edit(ACT, &act);
+    world.approve("act-1").unwrap();
+    let session = Session::new(&world, "s1");
+    session.start();
+    for number in 1..=4 {
+        let text = format!("Remark {number}: {}", "mind the boat ".repeat(20));
+        add_comment(&world.ctx(), &words("act-1"), &text).unwrap();
+    }
+    let told = context(session.prompt("/plan-chapter 7"));
+    assert!(told.contains("The last words."), "{told}");
+    assert!(told.chars().count() <= 10_000);
+    let later = context(session.ran("make"));
+    assert!(
+        told.contains("Remark 1") || later.contains("Remark 1"),
+        "{later}"
+    );
+}

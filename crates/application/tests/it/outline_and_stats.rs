@@ -1,7 +1,10 @@
 //! Outline and statistics of a project.
 
 use application::make_outline::{OutlineRequest, make_outline};
+use application::plan_documents::create::create_document;
 use application::plan_stats::{StatsRequest, plan_stats};
+
+use domain::profile::built_in_profile;
 
 use crate::world::{ACT, CHAPTER, World, words};
 
@@ -65,4 +68,40 @@ fn statistics_count_words_targets_and_days() {
     let approved = i64::try_from(stats.total.approved).unwrap();
     assert_eq!(days, [(0, 0), (3, approved)]);
     assert_eq!(stats.history[0].totals.plan_words, 0);
+}
+
+#[test]
+fn a_plan_document_is_in_the_outline_by_what_it_is_about() {
+    let mut world = World::new();
+    world.profiles = vec![built_in_profile("milestones").unwrap()];
+    create_document(&world.ctx(), "Add search").unwrap();
+    world.freeze("add-search");
+    let outline = make_outline(&world.ctx(), &OutlineRequest::default()).unwrap();
+    let text = outline.to_markdown();
+    assert!(!text.contains("schema_version"), "{text}");
+    let full = OutlineRequest {
+        full: true,
+        ..OutlineRequest::default()
+    };
+    let text = make_outline(&world.ctx(), &full).unwrap().to_markdown();
+    assert!(text.contains("Problem"), "{text}");
+    assert!(!text.contains("plan_id"), "{text}");
+}
+
+#[test]
+fn statistics_count_what_the_tree_has_with_one_line_per_level() {
+    let world = World::with_tickets();
+    world.files.edit(
+        "tickets/017a-loc/test-definitions.md",
+        "Scenario: A line is counted\nGiven a line\nThen it counts\n",
+    );
+    let stats = plan_stats(&world.ctx(), &StatsRequest::default()).unwrap();
+    let levels: Vec<(&str, usize)> = stats
+        .levels
+        .iter()
+        .map(|level| (level.level.as_str(), level.counts.plans))
+        .collect();
+    // The child ticket is a level deeper, and is a ticket all the same.
+    assert_eq!(levels, [("ticket", 2), ("scenario", 1)]);
+    assert_eq!(stats.total.plans, 3);
 }

@@ -92,6 +92,7 @@ fn a_part_of_a_question_tells_the_size_of_the_whole() {
     let selection = PlanSelection::Below {
         node: Vec::new(),
         waiting: WaitingPlans::All,
+        except: Vec::new(),
     };
     let ctx = world.ctx();
     let whole = build_batch_question(&ctx, &selection, BatchPurpose::Approve).unwrap();

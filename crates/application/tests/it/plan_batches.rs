@@ -1,17 +1,20 @@
 //! Decisions about several plans: one question, one answer, one operation.
 
 use application::answer_question::{Answer, AskedQuestion};
-use application::decide_plans::{PlansDecided, answer_batch_question};
+use application::decide_plans::{PlansDecided, answer_batch_question, approve_unread};
 use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::plan_batch::{
-    BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_question,
+    BatchPurpose, BatchQuestion, PlanSelection, WaitingPlans, build_batch_question, select_plans,
 };
+use application::sessions::declare_intent::{IntentRequest, declare_intent};
 use application::undo::{UndoTarget, undo_operations};
 use application::{Failure, FailureKind};
 use domain::approval::Force;
 use domain::approval_question::{NoDecision, QuestionChannel};
 use domain::node::Status;
 use domain::policy::{ApprovalPolicy, CascadePolicy};
+use domain::profile::built_in_profile;
+use domain::session::SessionMode;
 
 use crate::world::{ACT, CHAPTER, World, assert_refused, words};
 
@@ -34,11 +37,39 @@ fn below(node: &str, waiting: WaitingPlans) -> PlanSelection {
     PlanSelection::Below {
         node: words(node),
         waiting,
+        except: Vec::new(),
     }
 }
 
 fn ask(world: &World, selection: &PlanSelection) -> BatchQuestion {
     build_batch_question(&world.ctx(), selection, BatchPurpose::Approve).unwrap()
+}
+
+#[test]
+fn the_trail_of_a_session_is_not_asked_about() {
+    let mut world = drafts();
+    world.profiles.push(built_in_profile("trail").unwrap());
+    let request = IntentRequest {
+        text: "Write the storm".to_owned(),
+        mode: SessionMode::default(),
+    };
+    declare_intent(&world.agent("s1"), &request).unwrap();
+    let everything = PlanSelection::Below {
+        node: Vec::new(),
+        waiting: WaitingPlans::All,
+        except: Vec::new(),
+    };
+    let question = ask(&world, &everything);
+    assert_eq!(
+        paths(&question),
+        [
+            "act-1",
+            "act-1/chapter-01",
+            "act-1/chapter-02",
+            "act-1/chapter-02/scene-0201"
+        ]
+    );
+    assert!(question.left_out.is_empty(), "{:?}", question.left_out);
 }
 
 fn approve(world: &World, asked: &[AskedQuestion]) -> Result<PlansDecided, Failure> {
@@ -303,4 +334,48 @@ fn a_question_that_was_closed_is_recorded_for_every_plan() {
     let done = answer_batch_question(&world.ctx(), &asked, &answer).unwrap();
     assert_eq!((done.plans.len(), world.head().0), (4, head.0 + 1));
     assert_eq!(statuses(&world), [Status::Draft; 4]);
+}
+
+#[test]
+fn plans_are_selected_without_their_texts_as_the_question_selects_them() {
+    let world = drafts();
+    let selection = below("act-1", WaitingPlans::All);
+    let asked = ask(&world, &selection).asked_questions();
+    let selected = select_plans(&world.ctx(), &selection, BatchPurpose::Approve).unwrap();
+    assert_eq!(selected.asked_questions(), asked);
+    let decided = approve_unread(&world.ctx(), &asked, Force::No).unwrap();
+    assert_eq!(decided.plans.len(), asked.len());
+    let state = world.store.begin_read().unwrap();
+    let last = state.operation_head(decided.operation.unwrap()).unwrap();
+    let summary = last.unwrap().summary;
+    assert!(summary.ends_with("whose texts were not shown"), "{summary}");
+}
+
+#[test]
+fn what_is_left_out_takes_what_depends_on_it_along() {
+    let world = drafts();
+    let selection = PlanSelection::Below {
+        node: words("act-1"),
+        waiting: WaitingPlans::Drafts,
+        except: vec!["chapter-02".to_owned()],
+    };
+    assert_eq!(
+        selection.approve_command(),
+        "tl approve --below act-1 --drafts --except chapter-02"
+    );
+    let selected = select_plans(&world.ctx(), &selection, BatchPurpose::Approve).unwrap();
+    let is_below = |path: &str| path.starts_with("act-1/chapter-02");
+    assert!(
+        selected
+            .plans
+            .iter()
+            .all(|plan| !is_below(&plan.asked.path))
+    );
+    assert_eq!(selected.plans.len(), 2);
+    let left_out: Vec<&str> = selected
+        .left_out
+        .iter()
+        .map(|plan| plan.path.as_str())
+        .collect();
+    assert_eq!(left_out, ["act-1/chapter-02/scene-0201"]);
 }

@@ -353,3 +353,60 @@ fn the_agent_is_told_which_plans_its_write_made_stale() {
     let context = told.reply.context.unwrap();
     assert!(context.contains("2 plans below"), "{context}");
 }
+
+#[test]
+fn planning_is_let_pass_by_the_override_that_lets_the_write_pass() {
+    let world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    let session = Session::new(&world, "s");
+    session.start();
+    assert_eq!(blocked(&session.prompt("/plan-chapter 1")), ["hierarchy"]);
+    assert_eq!(
+        blocked(&session.before_write(CHAPTER, "# chapter-01\n")),
+        ["hierarchy"]
+    );
+    // It is not written yet: a person names it by its path.
+    let_pass(&world, "hierarchy", "act-1/chapter-01");
+    let told = session.prompt("/plan-chapter 1");
+    assert_eq!(blocked(&told), Vec::<&str>::new());
+    let prompt = told.reply.context.unwrap();
+    assert!(
+        prompt.contains("# Plan chapter `act-1/chapter-01`"),
+        "{prompt}"
+    );
+    session.write(CHAPTER, "# chapter-01\n");
+    let asked = session.before_write(CHAPTER, "# chapter-01, again\n");
+    assert_eq!(blocked(&asked), ["hierarchy"], "once");
+}
+
+#[test]
+fn an_override_of_no_possible_plan_is_refused() {
+    let world = draft_act();
+    for node in ["act-1/banana", "banana", "src/a.rs"] {
+        let request = OverrideRequest {
+            gate: "hierarchy".to_owned(),
+            node: words(node),
+            reason: "checked by hand".to_owned(),
+        };
+        let refused = override_gate(&world.ctx(), &request);
+        assert_eq!(refused.unwrap_err().kind, FailureKind::NotFound, "{node}");
+    }
+}
+
+#[test]
+fn planning_follows_the_mode_of_the_gate() {
+    for (mode, is_warned) in [(GateMode::Warn, true), (GateMode::Off, false)] {
+        let mut world = World::new();
+        world.files.edit(ACT, "# act-1\n");
+        world.policy.gates.hierarchy = mode;
+        let session = Session::new(&world, "s");
+        let told = session.prompt("/plan-chapter 1");
+        assert_eq!(blocked(&told), Vec::<&str>::new());
+        let prompt = told.reply.context.unwrap();
+        assert!(
+            prompt.contains("# Plan chapter `act-1/chapter-01`"),
+            "{prompt}"
+        );
+        assert_eq!(prompt.contains("hierarchy gate"), is_warned, "{prompt}");
+    }
+}

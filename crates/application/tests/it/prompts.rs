@@ -105,6 +105,39 @@ fn a_person_can_send_a_plan_back_by_the_typed_command() {
 }
 
 #[test]
+fn a_typed_rejection_reaches_the_agent_in_the_persons_words() {
+    let mut world = World::with_story();
+    world.policy.approval = ApprovalPolicy::Human;
+    let session = Session::new(&world, "s");
+    let told = session.prompt("/approve-plan act 1 reject: the storm is another book");
+    let told = told.reply.context.unwrap();
+    assert!(told.contains("\"the storm is another book\""), "{told}");
+    assert!(told.contains("2 plans below it"), "{told}");
+    assert_eq!(world.status("act-1"), Status::Invalid);
+}
+
+#[test]
+fn a_typed_question_names_what_a_rejection_makes_stale_and_shows_what_nobody_sees() {
+    let mut world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    world.approve("act-1").unwrap();
+    world.policy.approval = ApprovalPolicy::Human;
+    world
+        .files
+        .edit(CHAPTER, "# chapter-01 \u{202e}eht\u{202c}\n");
+    world.files.edit(SCENE, "# scene-0101\n");
+    let session = Session::new(&world, "s");
+    let asked = session
+        .prompt("/approve-plan chapter-01")
+        .reply
+        .block
+        .unwrap();
+    assert!(asked.contains("<U+202E>eht<U+202C>"), "{asked}");
+    let below = "1 plan below becomes stale: `act-1/chapter-01/scene-0101`";
+    assert!(asked.contains(below), "{asked}");
+}
+
+#[test]
 fn an_approval_in_the_prompt_of_a_subagent_is_ignored() {
     let world = World::new();
     world.files.edit(ACT, "# act-1\n");

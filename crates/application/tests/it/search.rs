@@ -121,3 +121,27 @@ fn index_made_step_by_step_finds_what_a_new_one_finds() {
         }
     }
 }
+
+/// Defect: a text saved by an editor that decomposes letters was not found, and neither was `ё` by `е`.
+#[test]
+fn a_word_is_found_however_its_letters_are_typed() {
+    let world = World::with_story();
+    let index = MemorySearchIndex::default();
+    let decomposed = "# Зимнии\u{306} тайник\n\nЗдесь е\u{308}лка. Zoe\u{308} in der Straße.\n";
+    world.files.edit(CHAPTER, decomposed);
+    for query in [
+        "зимний",
+        "елка",
+        "ёлка",
+        "zoë",
+        "zoe",
+        "strasse",
+        "\"der straße\"",
+    ] {
+        let outcome = search(&world, &index, &format!("kind:plan {query}"));
+        let found: Vec<&str> = outcome.hits.iter().map(|hit| hit.id.as_str()).collect();
+        assert_eq!(found, ["act-1/chapter-01"], "{query}");
+        assert!(outcome.corrections.is_empty(), "{query}");
+        assert_eq!(outcome.hits[0].snippet.matches.len(), 1, "{query}");
+    }
+}

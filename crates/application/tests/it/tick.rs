@@ -2,8 +2,9 @@
 
 use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
 use application::tick::run_tick::run_tick;
-use application::tick::submit_plan::{PlanAnswer, record_plan, submit_plan};
-use domain::tick::TickStatus;
+use application::tick::submit_plan::{PlanAnswer, record_plan, submit_host_plan, submit_plan};
+use domain::record::read_record;
+use domain::tick::{TickRecord, TickStatus};
 use serde_json::json;
 
 use crate::world::World;
@@ -72,4 +73,48 @@ fn an_answer_to_another_question_is_late() {
         "{failure:?}"
     );
     assert_eq!(asked(&world).attempt, 1, "what was refused is not kept");
+}
+
+/// Defect: the plan of a host's model was of no scene, so the run planned that scene once more.
+#[test]
+fn the_plan_of_a_host_prepares_the_scene_that_it_was_asked_for() {
+    let world = World::with_story();
+    let ask = asked(&world);
+    assert!(ask.scene.is_some());
+    submit_host_plan(
+        &world.ctx(),
+        PlanAnswer {
+            scene: None,
+            ..answer(&world, &ask)
+        },
+    )
+    .unwrap();
+    let state = world.store.begin_read().unwrap();
+    let record = read_record::<TickRecord>(&*state, &TickRecord::record_key(1)).unwrap();
+    assert_eq!(record.and_then(|record| record.scene), ask.scene);
+}
+
+#[test]
+fn a_host_that_only_asks_gets_what_its_queries_found_and_plans_again() {
+    let world = World::with_story();
+    let ask = asked(&world);
+    let query = json!([{ "tool": "node.query", "args": { "level": "scene" } }]);
+    let asks = PlanAnswer {
+        plan: json!({ "rationale": "first", "scene_intention": "to know what is there", "actions": query }),
+        ..answer(&world, &ask)
+    };
+    let failure = submit_host_plan(&world.ctx(), asks).unwrap_err();
+    assert!(
+        failure.message.starts_with("Your queries found:"),
+        "{}",
+        failure.message
+    );
+    assert!(
+        failure.message.contains("scene-0101"),
+        "{}",
+        failure.message
+    );
+    // Nothing was recorded: the same request is answered.
+    let done = submit_host_plan(&world.ctx(), answer(&world, &ask)).unwrap();
+    assert_eq!((done.tick, done.status), (1, TickStatus::Done));
 }

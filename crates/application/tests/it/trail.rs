@@ -11,6 +11,7 @@ use application::sessions::prune_trail::prune_trail;
 use application::sessions::scan_hierarchy::scan_hierarchy;
 use application::sessions::self_rate::{RateRequest, self_rate};
 use application::sessions::think_back::think_back;
+use application::show_node::show_node;
 use application::{Context, Failure, FailureKind};
 use domain::host_event::Happening;
 use domain::node::Progress;
@@ -20,7 +21,7 @@ use domain::session::{SessionMode, SessionStatus};
 use domain::trail::TrailLevel;
 
 use crate::hooks::{Session, blocked, shell_call};
-use crate::world::{World, assert_refused};
+use crate::world::{World, assert_refused, words};
 
 fn trail() -> World {
     World {
@@ -436,6 +437,47 @@ fn in_a_project_with_tickets_the_ticket_is_the_intent() {
         .context
         .unwrap_or_default();
     assert!(!told.contains("no intent is declared"), "{told}");
+}
+
+#[test]
+fn at_a_ticket_the_trail_begins_without_an_intent() {
+    let profiles = ["tickets", "trail"].map(|name| built_in_profile(name).unwrap());
+    let world = World {
+        profiles: profiles.to_vec(),
+        ..World::with_tickets()
+    };
+    let refused = map(
+        &world.agent("s"),
+        TrailLevel::Tactic,
+        "Read the gate",
+        Progress::Active,
+    );
+    assert!(
+        refused
+            .unwrap_err()
+            .message
+            .contains("no intent is declared")
+    );
+    let enter = application::move_focus::FocusMove::Enter {
+        node: vec!["017a".to_owned()],
+        claim: false,
+    };
+    application::move_focus::move_focus(&world.agent("s"), &enter).unwrap();
+    let place = map(
+        &world.agent("s"),
+        TrailLevel::Tactic,
+        "Read the gate",
+        Progress::Active,
+    );
+    let tree = place.unwrap().tree;
+    let title = show_node(&world.ctx(), &words("017a"))
+        .unwrap()
+        .title
+        .unwrap();
+    assert!(
+        tree.contains(&title) && tree.contains("Read the gate"),
+        "{tree}"
+    );
 }
 
 #[test]

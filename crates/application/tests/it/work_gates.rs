@@ -11,7 +11,7 @@ use application::show_node::show_node;
 use application::show_tree::show_tree;
 use application::tickets::{list_scenarios, set_phase, set_work_level};
 use application::where_am_i::where_am_i;
-use domain::host_event::{Happening, Host, Reply};
+use domain::host_event::{Happening, Host, Reply, StartSource};
 use domain::node::Progress;
 use domain::policy::GateMode;
 use domain::ports::HeadMoveKind;
@@ -617,4 +617,121 @@ fn an_amended_commit_counts_its_lines_once() {
     let state = world.store.begin_read().unwrap();
     let tdd = &state.records_by_prefix("tdd", "").unwrap()[0].1;
     assert_eq!(tdd["lines"], serde_json::json!(310));
+}
+
+const SCENARIOS: &str = "tickets/017a-loc/test-definitions.md";
+
+/// Writes a text of scenarios as the session would: with the events before and after.
+fn write_scenarios(session: &Session<'_>, count: usize) -> EventOutcome {
+    let scenarios = (1..=count).map(|number| format!("Scenario: number {number}\n\n"));
+    session.write(SCENARIOS, &scenarios.collect::<String>())
+}
+
+#[test]
+fn written_scenarios_count_at_the_next_edit_and_are_the_sessions_own() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    session.start();
+    assert_eq!(edit(&session), NONE);
+    assert_eq!(write_scenarios(&session, 6).reply.context, None);
+    assert_eq!(edit(&session), ["scope"]);
+    let told = session.ran("touch x").reply.context.unwrap_or_default();
+    assert!(!told.contains("changed by others"), "{told}");
+    // Fewer of them: the removed ones are gone by its own hand.
+    assert_eq!(write_scenarios(&session, 2).reply.context, None);
+    assert_eq!(edit(&session), NONE);
+    let told = session.prompt("go on").reply.context.unwrap_or_default();
+    assert!(!told.contains("number"), "{told}");
+}
+
+#[test]
+fn an_edit_meets_the_ticket_as_it_is_in_its_files() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    session.start();
+    assert_eq!(edit(&session), NONE);
+    // In an editor, between two calls of the agent.
+    let scenarios = (1..=6).map(|number| format!("Scenario: number {number}\n\n"));
+    world.files.edit(SCENARIOS, &scenarios.collect::<String>());
+    assert_eq!(edit(&session), ["scope"]);
+}
+
+/// The briefing of a session that is resumed.
+fn resume(world: &World, git: &FakeGit, name: &str) -> String {
+    let session = Session::with_git(world, name, git);
+    let resumed = session.handle(Happening::SessionStarted {
+        source: StartSource::Resume,
+    });
+    resumed.reply.context.unwrap_or_default()
+}
+
+#[test]
+fn a_briefing_names_every_gate_that_blocks_the_next_edit() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    edit(&session);
+    let told = resume(&world, &git, "s");
+    assert!(!told.contains("Blocked now"), "{told}");
+    git.change_lines("src/a.rs", 401);
+    let ctx = world.agent("s").with_git_and_session(&git, "s".to_owned());
+    set_phase(&ctx, &words("017a"), "implement", None).unwrap();
+    let told = resume(&world, &git, "s");
+    for line in [
+        "Blocked now: `017a` is entering the implement phase (it was in intake). Clears it: a commit",
+        "Blocked now: 401 changed lines are not committed; the limit is 400. Clears it: a commit",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    git.commit("feat: all of it");
+    let told = resume(&world, &git, "s");
+    assert!(!told.contains("Blocked now"), "{told}");
+}
+
+#[test]
+fn what_is_expected_next_fits_the_phase_and_the_size() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let told = resume(&world, &git, "s");
+    assert!(
+        told.contains("then tl ticket phase 017a implement"),
+        "a task has no phases of features: {told}"
+    );
+    world.files.edit(SCENARIOS, "Scenario: one\n");
+    let told = resume(&world, &git, "s");
+    assert!(
+        !told.contains("test: one"),
+        "nothing is built in its intake: {told}"
+    );
+    let ctx = world.agent("s").with_git_and_session(&git, "s".to_owned());
+    set_work_level(&ctx, &words("017a"), Some(WorkLevel::Feature), Some("new")).unwrap();
+    let told = resume(&world, &git, "s");
+    assert!(
+        told.contains("then tl ticket phase 017a define-behavior"),
+        "{told}"
+    );
+    set_phase(&world.ctx(), &words("017a"), "implement", Some("agreed")).unwrap();
+    let told = resume(&world, &git, "s");
+    assert!(
+        told.contains("Expected next: a commit like `test: one (RED)`"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_new_session_hears_where_the_last_one_left_its_ticket() {
+    let (world, git) = with_scenarios();
+    set_phase(&world.ctx(), &words("017a"), "implement", Some("agreed")).unwrap();
+    commit(&world, &git, "test: one");
+    let session = Session::with_git(&world, "s", &git);
+    git.change_lines("src/a.rs", 12);
+    session.handle(Happening::SessionEnded);
+    world.clock.advance_seconds(24 * 60 * 60);
+    let told = resume(&world, &git, "next day");
+    let expected =
+        "No ticket is in focus. In progress: 017 › 017a › one [green] 0/2 · 12/400 loc “Lines”";
+    assert!(told.contains(expected), "{told}");
+    assert!(told.contains("Next: tl focus enter 017/017a"), "{told}");
 }

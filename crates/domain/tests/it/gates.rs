@@ -2,8 +2,8 @@
 
 use domain::gates::{
     CommandFacts, Event, FiredGate, FrozenFile, GATES, GateScope, GateVerdict, IntendedChange,
-    NewPhase, Objection, Override, ParentPlan, PlanStep, SessionFile, UnprovedNode, WorkStep,
-    evaluate, find_gate_by_name, render_objections,
+    NewPhase, Objection, Override, ParentPlan, PlanStep, SessionFile, Unadopted, UnprovedNode,
+    WorkStep, evaluate, find_gate_by_name, render_objections,
 };
 use domain::host_event::FileEffect;
 use domain::ids::VersionHash;
@@ -610,7 +610,7 @@ fn all_gates_are_asked_in_the_order_of_their_weight() {
         .filter(|name| ABOUT_PLANS.contains(name) || ABOUT_WORK.contains(name))
         .collect();
     // The others are about the project as a whole, sessions, and the phases and completion of nodes.
-    assert_eq!(all.len(), asked.len() + 7);
+    assert_eq!(all.len(), asked.len() + 8);
     for gate in GATES {
         assert_eq!(find_gate_by_name(gate.name).unwrap().name, gate.name);
     }
@@ -710,6 +710,8 @@ fn hopeless_project(overrides: &[Override], policy: &Policy, profiles: &[Profile
             may_write: true,
             runs_own_hook: true,
         },
+        unadopted: Some(Unadopted::State),
+        is_typed_command: true,
         lacks_intent: true,
         unproved: Some(UnprovedNode {
             path: "act-1",
@@ -749,6 +751,7 @@ fn every_other_gate_names_its_subject() {
         fired,
         [
             ("impersonation", "command"),
+            ("adopt", "typed command"),
             ("decisions", ".throughline/decisions/ab/x.json"),
             ("frozen", "search"),
             ("read-before-write", "t_47001611026"),
@@ -778,7 +781,7 @@ fn an_override_lets_each_gate_pass_that_has_one() {
         assert_eq!(verdict.overridden.len(), usize::from(!is_final));
         assert_eq!(
             is_final,
-            ["impersonation", "decisions", "frozen"].contains(&fired.gate)
+            ["impersonation", "adopt", "decisions", "frozen"].contains(&fired.gate)
         );
         // Another subject's override is of no use.
         let granted = [(fired.gate, "another".to_owned())];
@@ -807,14 +810,64 @@ fn governance_approval_and_profiles_switch_gates() {
     }];
     assert_eq!(
         gates(&strict_policy(), &listed),
-        ["impersonation", "decisions", "frozen"]
+        ["impersonation", "adopt", "decisions", "frozen"]
     );
     let project: Vec<&str> = GATES
         .iter()
         .filter(|gate| gate.scope == GateScope::Project)
         .map(|gate| gate.name)
         .collect();
-    assert_eq!(project, ["impersonation", "decisions", "frozen"]);
+    assert_eq!(project, ["impersonation", "adopt", "decisions", "frozen"]);
+}
+
+#[test]
+fn plans_of_a_clone_are_written_after_its_adoption() {
+    let profiles = story();
+    let place = locate_plan(&profiles, ACT).unwrap();
+    let fired = |effect: FileEffect, unadopted, policy: &Policy| {
+        let steps = [PlanStep {
+            doing: IntendedChange::Changing(&effect),
+            place: &place,
+            file: ACT,
+            node: None,
+            parent: ParentPlan::None,
+            size: None,
+            read: None,
+            session_is_known: true,
+            claimed_by: None,
+        }];
+        let event = Event {
+            profiles: &profiles,
+            plans: &steps,
+            unadopted,
+            ..Event::default()
+        };
+        let verdict = evaluate(&event, policy);
+        let names = |fired: &[FiredGate]| -> Vec<String> {
+            let name = |one: &FiredGate| format!("{} {}", one.gate, one.subject);
+            fired.iter().map(name).collect()
+        };
+        (names(&verdict.blocks), names(&verdict.warnings))
+    };
+    let policy = Policy::default();
+    let adopt = || vec!["adopt act-1".to_owned()];
+    for unadopted in [Unadopted::State, Unadopted::Decisions] {
+        assert_eq!(
+            fired(write("x"), Some(unadopted), &policy),
+            (adopt(), vec![])
+        );
+        let read = fired(FileEffect::Read, Some(unadopted), &policy);
+        assert_eq!(read, (vec![], vec![]));
+    }
+    assert_eq!(fired(write("x"), None, &policy), (vec![], vec![]));
+    let mut lenient = Policy::default();
+    lenient.gates.hierarchy = GateMode::Warn;
+    lenient.gates.read_before_write = GateMode::Warn;
+    lenient.gates.shrink = GateMode::Off;
+    assert_eq!(
+        fired(write("x"), Some(Unadopted::State), &lenient),
+        (vec![], adopt())
+    );
 }
 
 #[test]

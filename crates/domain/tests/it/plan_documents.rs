@@ -78,6 +78,8 @@ fn every_node_of_a_document_is_readable() {
         "## Problem",
         "### DL-001: Rank with BM25",
         "## Order",
+        // By name: an id alone says nothing about the order.
+        "1. M-001 Index",
         "```diff",
     ] {
         assert!(whole.contains(wanted), "{wanted} is not in {whole}");
@@ -87,6 +89,7 @@ fn every_node_of_a_document_is_readable() {
         "{whole}"
     );
     assert!(!whole.contains("](#dl-"), "no link leads nowhere");
+    assert!(!whole.contains(&plan.plan_id), "{whole}");
     let milestone = &plan.milestones[0];
     let text = milestone_node(&plan, milestone).text;
     let page = render_node_markdown("milestone", &text).expect("a page");

@@ -101,6 +101,44 @@ fn a_child_is_touched_by_what_it_relies_on() {
     assert!(check(&["Chapter 12"], &[]));
 }
 
+/// Defects: a line that names no child touched none, and of a range only the first child was touched.
+#[test]
+fn lines_concern_the_children_they_name_and_all_if_they_name_none() {
+    let check = |older: &str, newer: &str| -> Vec<u32> {
+        let is_touched = |number: &u32| {
+            let names = [
+                format!("chapter-{number:02}"),
+                format!("chapter {number}"),
+                format!("chapters {number}"),
+                format!("глава {number}"),
+                format!("главы {number}"),
+            ];
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            is_affected(older, newer, &[], &names)
+        };
+        (1..=5).filter(is_touched).collect()
+    };
+    let list = "## List\n\n- Chapter 1: a\n- Chapters 2–4: b\n  - of the storm\n- Chapter 5: e\n";
+    for (from, to, touched) in [
+        ("1: a", "1: x", &[1][..]),
+        ("4: b", "4: x", &[2, 3, 4]),
+        ("of the storm", "of the sea", &[2, 3, 4]),
+        ("5: e\n", "5: e\n- no magic\n", &[1, 2, 3, 4, 5]),
+        ("5: e\n", "5: e\n- Chapter 6: f\n", &[]),
+        ("- Chapter 1", "- Chapter 5: y\n- Chapter 1", &[5]),
+    ] {
+        assert_eq!(check(list, &list.replace(from, to)), touched, "{to}");
+    }
+    let table = "## Table\n\n| who | what |\n|---|---|\n| Главы 1 и 2 | a |\n| Глава 3 | b |\n| Главы 4, 5 | c |\n";
+    for (from, to, touched) in [
+        ("| a |", "| x |", &[1, 2][..]),
+        ("| c |", "| x |", &[4, 5]),
+        ("| b |\n", "| b |\n| all | y |\n", &[1, 2, 3, 4, 5]),
+    ] {
+        assert_eq!(check(table, &table.replace(from, to)), touched, "{to}");
+    }
+}
+
 #[test]
 fn plans_describe_themselves() {
     let described = describe_plan(

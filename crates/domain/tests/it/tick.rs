@@ -118,6 +118,42 @@ fn placeholders_and_plans_without_effect_are_refused() {
     }
 }
 
+/// Defect: an argument `[Name]`, an outcome `C0`, a refusal and a plan that only asks were done ticks.
+#[test]
+fn slots_refusals_and_plans_that_only_ask_are_refused() {
+    let with = |changes: Value| {
+        let mut plan = plan(&json!([{ "tool": "memory.search", "args": { "query": "map" } }]));
+        for (key, value) in changes.as_object().unwrap() {
+            plan[key] = value.clone();
+        }
+        TickPlan::read_plan(&plan, &memory())
+    };
+    let named = json!([{ "tool": "character.generate", "args": { "name": "[Name]", "role": "r", "description": "d" } }]);
+    for (changes, expected) in [
+        (
+            json!({ "actions": named }),
+            "`actions[0].args.name` is `[Name]`",
+        ),
+        (
+            json!({ "expected_outcomes": ["C0"] }),
+            "`expected_outcomes[0]` is `C0`",
+        ),
+        (
+            json!({ "scene_intention": "I'm sorry, but I can't help with that." }),
+            "`scene_intention` declines the task",
+        ),
+    ] {
+        let refused = with(changes).unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
+    // A planner may ask before it plans; what is run has to change something.
+    let asks = with(json!({ "expected_outcomes": [] })).unwrap();
+    let refused = asks.require_effect().unwrap_err().to_string();
+    assert!(refused.contains("only queries"), "{refused}");
+    let expects = with(json!({ "expected_outcomes": ["the drawer is open"] })).unwrap();
+    assert_eq!(expects.require_effect(), Ok(()));
+}
+
 #[test]
 fn ids_are_put_right() {
     for written in ["C0", "c0", "C000", "[C0]", "C0: Elena", "elena", "`C0`"] {

@@ -349,6 +349,26 @@ proptest! {
         prop_assert_eq!(folded(twice), folded(history));
     }
 
+    /// An empty commit counts as if it had never been made, also when it is reverted and reapplied.
+    #[test]
+    fn an_empty_commit_is_no_step(history in any_history(), at in 0..12_usize, subject in any_subject()) {
+        prop_assume!(at <= history.len());
+        let empty = HistoryCommit { is_empty: true, ..commit(100, subject) };
+        let revert = HistoryCommit {
+            reverts: Some(empty.hash.clone()),
+            ..commit(101, &format!("Revert \"{subject}\""))
+        };
+        let reapply = HistoryCommit {
+            reverts: Some(revert.hash.clone()),
+            ..commit(102, &format!("Reapply \"{subject}\""))
+        };
+        let mut with = history.clone();
+        with.insert(at, empty);
+        prop_assert_eq!(folded(with.clone()), folded(history.clone()));
+        with.extend([revert, reapply]);
+        prop_assert_eq!(folded(with), folded(history));
+    }
+
     /// Scenarios are completed in order, and only the first open one is in a cycle.
     #[test]
     fn scenarios_are_gone_through_in_order(history in any_history()) {
