@@ -5,6 +5,7 @@
 mod caller;
 mod commands;
 mod completion;
+mod cost;
 mod embedding;
 mod exit_code;
 mod gate_stats;
@@ -32,6 +33,7 @@ mod terminal_ui;
 mod trust;
 mod ui;
 mod use_case_runner;
+mod weakened_gates;
 mod wiring;
 
 use std::backtrace::{Backtrace, BacktraceStatus};

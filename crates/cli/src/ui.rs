@@ -34,7 +34,7 @@ pub(crate) struct Ui {
 impl Ui {
     /// Prints a line of data; line breaks in it become spaces.
     pub(crate) fn print_line(self, text: impl Display) {
-        self.buffer_output(|output| output.push_line(text));
+        self.print_data(|output| output.push_line(text));
     }
 
     /// Prints a line of data about something that is done.
@@ -44,7 +44,7 @@ impl Ui {
 
     /// Prints a text of several lines as data; it contains its own line ends.
     pub(crate) fn print_text(self, text: impl Display) {
-        self.buffer_output(|output| output.push_text(text));
+        self.print_data(|output| output.push_text(text));
     }
 
     /// Prints text that is JSON already.
@@ -60,6 +60,14 @@ impl Ui {
     /// Prints an empty line of data.
     pub(crate) fn print_blank_line(self) {
         self.print_line("");
+    }
+
+    fn print_data(self, add: impl FnOnce(&mut Rendered)) {
+        // Text on stdout would break the program that parses the JSON there.
+        match self.json {
+            true => self.print_to_stderr(add),
+            false => self.buffer_output(add),
+        }
     }
 
     fn buffer_output(self, add: impl FnOnce(&mut Rendered)) {

@@ -1,5 +1,6 @@
 //! Host selection on the command line: by name, `all`, or `auto` detection.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use application::Failure;
@@ -127,6 +128,37 @@ pub(super) fn find_on_path(name: &str) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|file| is_executable(file))
+}
+
+/// Searches PATH for a program outside of the project. `node_modules/.bin` is often on PATH, and a
+/// repository must not choose what we run.
+pub(super) fn find_on_path_outside(root: &Path, name: &str) -> Option<PathBuf> {
+    let path = settings::environment_variable("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file) && !is_inside(root, file))
+}
+
+/// Returns PATH without relative folders and those inside the project, for programs that start others.
+pub(super) fn path_outside(root: &Path) -> OsString {
+    let path = settings::environment_variable("PATH").unwrap_or_default();
+    let kept = std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute() && !is_inside(root, &folder.join("tl")));
+    std::env::join_paths(kept).unwrap_or_default()
+}
+
+/// Whether a file is in a directory, by its name or after its links are followed.
+pub(super) fn is_inside(root: &Path, file: &Path) -> bool {
+    let Ok(real_root) = root.canonicalize() else {
+        // Unknown: the answer that runs nothing.
+        return true;
+    };
+    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+    [Some(file.to_owned()), folder, file.canonicalize().ok()]
+        .into_iter()
+        .flatten()
+        .any(|path| path.starts_with(&real_root) || path.starts_with(root))
 }
 
 /// Whether a file is executable.

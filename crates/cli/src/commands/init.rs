@@ -36,7 +36,7 @@ use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
 use crate::last_good_settings::remember_good_settings;
 use crate::project_file::{self, CONFIG_FILE, with_setting, write_config_text};
 use crate::settings::{self, PROFILES_FOLDER, load_named_profile};
-use crate::wiring::{App, Project};
+use crate::wiring::{App, Project, refuse_foreign_entries};
 
 /// Create a project in this directory
 ///
@@ -124,6 +124,7 @@ impl InitArgs {
 
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = &self.resolve_root(app);
+        refuse_foreign_entries(root)?;
         let listing = list_directory(root);
         let is_new_project = !root.join(CONFIG_FILE).exists();
         let repository = find_repository_above(root);
@@ -165,7 +166,7 @@ impl InitArgs {
         let written = self.write_first_files(root, &files, &mut outcome);
         let project = written.inspect_err(|_| {
             if is_new_folder {
-                let _ = std::fs::remove_dir_all(root.join(".throughline"));
+                remove_first_files(root, &outcome.made);
             }
         })?;
         let project = self.add_profiles(root, project, &mut outcome)?;
@@ -471,6 +472,17 @@ fn create_project_folder(root: &Path) -> Result<DiskFiles, Failure> {
         .map_err(|error| {
             Failure::unavailable(format!("cannot write in `{}`: {error}", root.display()))
         })
+}
+
+/// Removes what a failed `tl init` made, unless another process has made a project in the same
+/// directory meanwhile: that one has settings, which are none of ours.
+fn remove_first_files(root: &Path, made: &[String]) {
+    for path in made {
+        let _ = std::fs::remove_file(root.join(path));
+    }
+    if !root.join(CONFIG_FILE).exists() {
+        let _ = std::fs::remove_dir_all(root.join(store::STATE_FOLDER));
+    }
 }
 
 /// Creates a file, or keeps the one that is there. `create_file` fails on an existing one, so a file

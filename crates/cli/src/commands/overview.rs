@@ -1,14 +1,21 @@
 //! `tl` without a command: where the project stands, and the commands that matter now.
 
+use std::path::Path;
+
 use application::Failure;
 use application::next_work::list_next_work;
 use application::project_status::{Attention, LevelCounts, ProjectStatus, load_project_status};
 use application::views::StatusCounts;
 use application::where_am_i::where_am_i;
+use domain::host_event::Host;
 use domain::next_work::NextKind;
 use domain::node::Status;
+use hosts::host_spec;
+use hosts::install::find_installed;
 use serde::Serialize;
+use store::DiskFiles;
 
+use super::host_files::read_project_file;
 use super::status::print_level_counts;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, render_node_status, styled};
@@ -82,7 +89,8 @@ fn load_overview(app: &App) -> Result<Overview, Failure> {
         let ready = ready.into_iter().find(|item| item.kind == NextKind::Node);
         Ok((load_project_status(ctx)?, ready, where_am_i(ctx)?))
     })?;
-    let commands = choose_commands(&status, ready.map(|ready| ready.path));
+    let has_hooks = has_host_hooks(&project.root);
+    let commands = choose_commands(&status, ready.map(|ready| ready.path), has_hooks);
     let waiting_total = status.attention.len();
     status.attention.truncate(MAX_WAITING);
     Ok(Overview {
@@ -97,8 +105,24 @@ fn load_overview(app: &App) -> Result<Overview, Failure> {
     })
 }
 
+/// Whether our hooks are in the settings of any host. Settings that cannot be read count as none: the
+/// suggested command reports the problem.
+fn has_host_hooks(root: &Path) -> bool {
+    let Ok(disk) = DiskFiles::open(root) else {
+        return false;
+    };
+    Host::ALL.iter().any(|host| {
+        let text = read_project_file(&disk, host_spec(*host).hooks_path);
+        matches!(text, Ok(Some(text)) if find_installed(*host, &text).is_some())
+    })
+}
+
 /// Chooses the commands by what the project needs most: decisions first, then work, then a look.
-fn choose_commands(status: &ProjectStatus, ready: Option<String>) -> Vec<SuggestedCommand> {
+fn choose_commands(
+    status: &ProjectStatus,
+    ready: Option<String>,
+    has_hooks: bool,
+) -> Vec<SuggestedCommand> {
     let mut commands: Vec<SuggestedCommand> = Vec::new();
     let first = |wanted: Status| {
         let mut waiting = status.attention.iter();
@@ -161,8 +185,13 @@ fn choose_commands(status: &ProjectStatus, ready: Option<String>) -> Vec<Suggest
             ("tl log", "what happened so far"),
         ]));
     }
+    if !has_hooks {
+        commands.extend(suggest([(
+            "tl host install",
+            "let an agent work by the plan",
+        )]));
+    }
     commands.extend(suggest([
-        ("tl host install", "let an agent work by the plan"),
         ("tl serve", "the dashboard in a browser"),
         ("tl help", "all commands"),
     ]));

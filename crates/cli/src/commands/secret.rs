@@ -109,8 +109,11 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     drop(project.open_store(app.ui, None)?);
     let places = scan_secrets(layout, storage)?;
     if places.is_empty() {
-        app.ui
-            .print_success("no secrets in what is stored; nothing was changed");
+        let nothing = json!({ "success": true, "secrets": {}, "operations": 0, "files": [], "removed": [], "left": [] });
+        if !app.ui.try_print_json(&nothing) {
+            app.ui
+                .print_success("no secrets in what is stored; nothing was changed");
+        }
         return Ok(ExitCode::Done);
     }
     let (secrets, where_found) = (

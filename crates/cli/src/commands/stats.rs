@@ -7,6 +7,7 @@ use domain::burn_up::{DayTotals, PlanTotals, draw_bars};
 use domain::text::count_with_noun;
 
 use crate::completion::node_completer;
+use crate::cost;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, render_node_status, styled, title_suffix};
 use crate::wiring::App;
@@ -92,7 +93,12 @@ fn render_cost(counts: &NodeCounts) -> String {
         return String::new();
     }
     let calls = count_with_noun(counts.model_calls, "model call", "model calls");
-    format!(", {calls}, ${:.4}", counts.cost_micros as f64 / 1e6)
+    let cost = cost::render_cost(
+        counts.cost_micros,
+        counts.model_calls,
+        counts.calls_without_price,
+    );
+    format!(", {calls}, {cost}")
 }
 
 fn print_nodes(app: &App, stats: &PlanStats) {

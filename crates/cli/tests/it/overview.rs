@@ -83,3 +83,12 @@ fn the_focus_of_the_session_is_shown() {
         output.stdout
     );
 }
+
+#[test]
+fn the_overview_offers_hooks_until_a_host_has_them() {
+    let project = story();
+    assert!(project.ok(&[]).stdout.contains("tl host install"));
+    project.ok(&["host", "install", "claude-code"]);
+    let overview = project.ok(&[]).stdout;
+    assert!(!overview.contains("tl host install"), "{overview}");
+}
