@@ -1,4 +1,5 @@
-//! The generated pages: `docs/reference`, written by the program's own hidden command.
+//! The generated files: `docs/reference`, written by the program's own hidden command, and the
+//! built-in profiles as JSON, which a test of `domain` compares.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,8 +9,16 @@ use crate::{Outcome, say};
 
 const PAGES: &str = "docs/reference";
 
-/// Writes the pages.
+/// Writes the compiled profiles and the pages.
 pub(crate) fn write() -> Outcome {
+    run(cargo().args([
+        "run",
+        "--quiet",
+        "--package",
+        "throughline-domain",
+        "--example",
+        "compile_profiles",
+    ]))?;
     write_into(&root().join(PAGES))?;
     say(&format!("{PAGES} is written"));
     Ok(())

@@ -3,6 +3,7 @@
 //! The only module that reads environment variables.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,17 @@ pub(crate) fn all_environment_variables() -> std::collections::BTreeMap<String, 
         .collect()
 }
 
+/// What the names of variables that set a setting begin with.
+const SETTING_PREFIXES: [&str; 2] = ["THROUGHLINE_", "PLANNING_"];
+
+/// Whether a variable may set a setting.
+fn may_set_a_setting(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    SETTING_PREFIXES
+        .iter()
+        .any(|prefix| name.starts_with(prefix.as_bytes()))
+}
+
 /// Loads the settings of the project at `root`.
 pub(crate) fn load_settings(root: &Path) -> Result<Settings, Failure> {
     let settings = read_config_file(root)?;
@@ -53,10 +65,16 @@ pub(crate) fn parse_settings_for_hook(
     file: &str,
     text: &str,
 ) -> Result<Settings, Failure> {
-    // Dozens of variables are looked up, and `std::env::var` scans the whole environment each time;
-    // as a map this is a fraction of the hook's time.
-    let set = all_environment_variables();
-    let given = |name: &str| set.get(name).filter(|value| !value.is_empty()).cloned();
+    // Dozens of variables are looked up, and mostly none of them is set. `std::env::var` scans the
+    // whole environment each time, and a map of all of it is a tenth of a short hook.
+    let set: Vec<(String, String)> = std::env::vars_os()
+        .filter(|(name, value)| may_set_a_setting(name) && !value.is_empty())
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let given = |name: &str| {
+        let mut known = set.iter();
+        known.find_map(|(known, value)| (known == name).then(|| value.clone()))
+    };
     apply_server_choice(
         root,
         check_setting_paths(parse_config_text(root, file, text)?.with_valid_environment(&given))?,
@@ -417,6 +435,15 @@ mod tests {
     use domain::policy::ApprovalPolicy;
 
     use super::*;
+
+    #[test]
+    fn variables_of_all_settings_have_a_known_prefix() {
+        for key in domain::settings::setting_keys() {
+            for name in key.environment {
+                assert!(may_set_a_setting(OsStr::new(name)), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn a_token_says_in_whose_name_somebody_acts() {

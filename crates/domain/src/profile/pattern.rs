@@ -6,8 +6,10 @@
 
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
+
 /// Pattern of a level's aliases.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AliasPattern {
     prefix: String,
     /// Width of the parent's number, if the alias contains it.
@@ -19,7 +21,7 @@ pub struct AliasPattern {
 }
 
 /// Names that a numbered level accepts besides numbers, by where their nodes are among the siblings.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AliasNames {
     /// Before every number: `prologue`.
     pub first: Vec<String>,
@@ -43,7 +45,7 @@ const ORDER_FIRST: i64 = -1;
 /// Sort key of a node that comes after every number.
 const ORDER_LAST: i64 = u32::MAX as i64 + 1;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum OwnPart {
     /// A number, zero-padded to `width` digits (0: not padded).
     Number { width: usize },
@@ -442,7 +444,7 @@ fn strip_ignoring_case<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<
 }
 
 /// Pattern of a level's files, relative to the folder of the parent's file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilePattern {
     /// Folders before the entry that contains the alias.
     before: Vec<String>,
@@ -451,7 +453,7 @@ pub struct FilePattern {
     after: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct EntryPattern {
     prefix: String,
     /// Separator between the alias and a free part (`{slug}`), if the entry has one.

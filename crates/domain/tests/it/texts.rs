@@ -221,6 +221,11 @@ fn built_in_profiles_are_sound() {
         let profile =
             profile::parse_profile(name, text).unwrap_or_else(|problem| panic!("{problem}"));
         assert_eq!(profile.name, name);
+        assert_eq!(
+            built_in_profile(name).as_ref(),
+            Some(&profile),
+            "the compiled profile is stale: run `cargo xtask generate`"
+        );
         for level in profile
             .levels
             .iter()
