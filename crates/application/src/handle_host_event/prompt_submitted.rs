@@ -9,7 +9,7 @@ use domain::typed_command::{TypedCommand, parse_typed_command};
 
 use super::commit::{Decision, Gathered, try_decide_and_commit};
 use super::fitting::{FittedMessages, fit_messages};
-use super::named_ticket::{accept_for_person, offer_named_ticket, offer_new_ticket};
+use super::named_ticket::{accept_for_person, offer_ticket};
 use super::operation_news::{NewsScope, OwnOperations, noticed_operation, take_operation_news};
 use super::tool_finished::shorten_repeated_news;
 use super::typed_decision::decide_for_person;
@@ -160,14 +160,14 @@ fn decide_prompt(
         told.extend(outcome.reply.context.take());
         told.extend(guide);
         told.extend(lines);
-        let named = offer_named_ticket(ctx, gathered.state, prompt)?;
-        told.extend(match named {
-            // A subagent's prompt is a part of the main agent's work.
-            None if event.agent.is_none() => {
-                offer_new_ticket(ctx, gathered.state, conversation, prompt)?
-            }
-            named => named,
-        });
+        let is_subagent = event.agent.is_some();
+        told.extend(offer_ticket(
+            ctx,
+            gathered.state,
+            conversation,
+            prompt,
+            is_subagent,
+        )?);
         // What is remembered of yesterday is old, for the person as well.
         let is_due = conversation.is_new_day(ctx.clock.now()) && event.agent.is_none();
         if is_delivered && (std::mem::take(&mut conversation.owed_a_briefing) || is_due) {

@@ -289,3 +289,81 @@ fn an_open_comment_of_a_person_is_part_of_the_briefing() {
     let briefing = Session::new(&world, "s").start().reply.context.unwrap();
     assert!(briefing.contains("too long"), "{briefing}");
 }
+
+/// A world with the tickets 001 “The threshold gate” and 002 “Loose end”.
+fn world_with_two_tickets() -> World {
+    let world = World::with_tickets_of(World::new());
+    for (id, title) in [("001", "The threshold gate"), ("002", "Loose end")] {
+        world.files.edit(
+            &format!("tickets/{id}-x/ticket.md"),
+            &format!("---\nid: '{id}'\n---\n# {title}\n"),
+        );
+    }
+    world
+}
+
+#[test]
+fn a_prompt_that_names_tickets_is_answered_with_them_and_never_with_a_new_one() {
+    let world = world_with_two_tickets();
+    let first = "001 “The threshold gate”, and this session is not there. Next, if it is meant: tl focus enter 001";
+    let second = "002 “Loose end”, and";
+    let both = "001 “The threshold gate” and 002 “Loose end”, and this session is not at one of them. \
+                Next, the one to begin with: tl focus enter 001 or tl focus enter 002";
+    for (number, (prompt, expected)) in [
+        ("fix 001 please", first),
+        ("start on #001", first),
+        ("start on #1", first),
+        ("arbeite an 001", first),
+        ("travaillons sur 001", first),
+        ("sigamos con 001", first),
+        ("weiter mit The threshold gate", first),
+        ("work on ticket 2", second),
+        ("возьмись за тикет 2", second),
+        ("go on with 001 and 002", both),
+        ("fix the threshold gate, then the loose end", both),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let session = Session::new(&world, &format!("s{number}"));
+        let told = session.prompt(prompt).reply.context.unwrap_or_default();
+        assert!(
+            told.contains(&format!("the prompt names {expected}")),
+            "{prompt}: {told}"
+        );
+        assert!(!told.contains("no ticket covers"), "{prompt}: {told}");
+    }
+}
+
+#[test]
+fn an_id_without_a_ticket_is_reported_and_not_made_a_new_ticket() {
+    let world = world_with_two_tickets();
+    for (number, prompt) in [
+        "let's work on 099",
+        "please implement ticket 99 today",
+        "/ticket 9",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let session = Session::new(&world, &format!("s{number}"));
+        let told = session.prompt(prompt).reply.context.unwrap_or_default();
+        assert!(
+            told.contains("and there is no such ticket. The open ones: tl ticket list"),
+            "{prompt}: {told}"
+        );
+        assert!(!told.contains("no ticket covers"), "{prompt}: {told}");
+    }
+    // A number that is none of a ticket, and a node of another kind, say nothing.
+    for prompt in [
+        "raise the limit to 400 lines",
+        "Support utf8 in names of files",
+    ] {
+        let session = Session::new(&world, prompt);
+        let told = session.prompt(prompt).reply.context.unwrap_or_default();
+        assert!(
+            told.contains("no ticket covers this prompt"),
+            "{prompt}: {told}"
+        );
+    }
+}

@@ -122,7 +122,7 @@ const QUESTION_WORDS: &[&str] = &[
 ];
 
 /// Words before the task itself.
-const POLITE_WORDS: &[&str] = &[
+pub(crate) const POLITE_WORDS: &[&str] = &[
     "please",
     "can",
     "could",
@@ -152,6 +152,18 @@ const MIN_PROMPT_WORDS: usize = 3;
 /// Returns a title for the task that a prompt asks for; `None` for a question, a command, or a remark.
 #[must_use]
 pub fn title_from_prompt(prompt: &str) -> Option<String> {
+    let words = read_task(prompt)?;
+    (words.len() >= MIN_PROMPT_WORDS).then(|| limit_title(&capitalise(&words.join(" "))))
+}
+
+/// Whether a prompt may ask for work: it is no question, command or remark.
+#[must_use]
+pub fn may_ask_for_work(prompt: &str) -> bool {
+    read_task(prompt).is_some()
+}
+
+/// Returns the words of the task that a prompt asks for, without polite ones before it.
+fn read_task(prompt: &str) -> Option<Vec<&str>> {
     let text = prompt.trim_start();
     // Slash commands, pasted markup and mentions are addressed to the host, not a task in words.
     if text.starts_with(['/', '#', '<', '{', '@', '!']) {
@@ -186,7 +198,7 @@ pub fn title_from_prompt(prompt: &str) -> Option<String> {
     if QUESTION_WORDS.contains(&first.as_str()) || (is_question && !asks_politely) {
         return None;
     }
-    (words.len() >= MIN_PROMPT_WORDS).then(|| limit_title(&capitalise(&words.join(" "))))
+    Some(words)
 }
 
 fn capitalise(text: &str) -> String {
