@@ -48,7 +48,7 @@ pub(crate) struct NextStep<'n> {
 
 impl<'n> NextStep<'n> {
     /// Returns the step of a tool call.
-    pub(super) fn from_call(
+    pub(crate) fn from_call(
         ctx: &Context<'n>,
         event: &HostEvent,
         call: &ToolCall,
@@ -85,18 +85,6 @@ impl<'n> NextStep<'n> {
                 runs_own_hook: false,
             },
             work_files: gates::has_work_gates(ctx.profiles).then_some(0),
-        }
-    }
-
-    /// Returns a change of plans alone.
-    pub(crate) fn change_plans(plans: &'n [TouchedPlan<'n>]) -> Self {
-        Self {
-            plans: plans.iter().collect(),
-            outputs: Vec::new(),
-            files: &[],
-            session_files: Vec::new(),
-            command: CommandFacts::default(),
-            work_files: None,
         }
     }
 

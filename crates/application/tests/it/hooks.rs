@@ -2,7 +2,7 @@
 
 use application::Failure;
 use application::handle_host_event::{
-    EventContext, EventOutcome, handle_host_event, touched_files, touched_plans,
+    EventContext, EventOutcome, ObservedCall, handle_host_event, touched_files, touched_plans,
 };
 use domain::host_event::{
     FileEffect, Happening, Host, HostEvent, StartSource, ToolCall, ToolKind, Touch,
@@ -36,9 +36,8 @@ impl<'w> Session<'w> {
         }
     }
 
-    /// Hands one event over, with the files it names resolved.
-    pub(crate) fn try_handle(&self, happening: Happening) -> Result<EventOutcome, Failure> {
-        let event = HostEvent {
+    fn event(&self, happening: Happening) -> HostEvent {
+        HostEvent {
             host: self.host,
             name: happening.as_str().to_owned(),
             session: self.name.clone(),
@@ -46,7 +45,25 @@ impl<'w> Session<'w> {
             agent: self.agent.clone(),
             directory: None,
             happening,
-        };
+        }
+    }
+
+    /// Asks for permission to write a whole file as the program does: what needs no state is decided
+    /// without it.
+    pub(crate) fn ask_to_write(&self, path: &str, text: &str) -> EventOutcome {
+        let event = self.event(Happening::ToolAboutToRun(write_call(path, text)));
+        let world = self.world;
+        let call = ObservedCall::from_event(&world.files, &world.profiles, &event);
+        match call.refuse_without_state(&event, &world.policy) {
+            Some(refused) => refused,
+            None if !call.concerns_state(&event, &world.policy) => EventOutcome::default(),
+            None => self.handle(event.happening),
+        }
+    }
+
+    /// Hands one event over, with the files it names resolved.
+    pub(crate) fn try_handle(&self, happening: Happening) -> Result<EventOutcome, Failure> {
+        let event = self.event(happening);
         let person = Principal::Human("Ада".to_owned());
         let plans = touched_plans(&self.world.files, &self.world.profiles, &event);
         let files = touched_files(&self.world.files, &self.world.profiles, &event);

@@ -9,11 +9,12 @@ use application::explain_change::explain_change;
 use application::move_focus::{FocusMove, move_focus};
 use application::override_gate::{OverrideRequest, override_gate};
 use application::sessions::declare_intent::{IntentRequest, declare_intent};
+use application::show_node::show_node;
 use application::tickets::set_phase;
 use application::where_am_i::where_am_i;
 use domain::host_event::{FileEffect, Happening, Host, StartSource, ToolKind};
 use domain::ids::StoreId;
-use domain::policy::{GateMode, Governance};
+use domain::policy::{ApprovalPolicy, GateMode, Governance};
 use domain::ports::{Snapshot, Store, StoreFault, StoreFinding, Transaction};
 use domain::profile::built_in_profile;
 use domain::session::SessionMode;
@@ -22,7 +23,7 @@ use store::MemoryStore;
 use testkit::FakeGit;
 
 use crate::hooks::{Session, blocked, call_on, shell_call, write_call};
-use crate::world::{ACT, CHAPTER, World, words};
+use crate::world::{ACT, CHAPTER, SCENE, World, words};
 
 /// A store that counts its snapshots and transactions.
 struct CountingStore {
@@ -54,6 +55,7 @@ impl Store for CountingStore {
 }
 
 const TICKET: &str = "tickets/017a-loc/ticket.md";
+const PROSE: &str = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
 
 /// A project with plans, tickets and a trail, and the numbers of its snapshots and transactions.
 fn counted_world() -> (World, Arc<AtomicUsize>, Arc<AtomicUsize>) {
@@ -259,6 +261,19 @@ fn modes() -> impl Strategy<Value = GateMode> {
     ]
 }
 
+#[test]
+fn a_name_of_nothing_is_refused_with_the_form_of_a_file() {
+    let world = World::with_story();
+    let asked = |name: &str| explain_change(&world.agent("s"), &words(name));
+    let refused = asked("LICENSE").unwrap_err();
+    let step = "tl gate explain --for ./LICENSE   # a file with this name";
+    assert!(
+        refused.next_steps.iter().any(|one| one == step),
+        "{refused:?}"
+    );
+    assert!(asked("./LICENSE").unwrap().blocks.is_empty());
+}
+
 /// One thing that may have happened before a plan is written.
 #[derive(Clone, Debug)]
 enum PlanMove {
@@ -286,11 +301,39 @@ fn plan_moves() -> impl Strategy<Value = PlanMove> {
     ]
 }
 
+/// Files of every kind: plans, a text, a ticket, decisions, the state, settings, the project's own.
+fn written_files() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        ACT,
+        CHAPTER,
+        PROSE,
+        TICKET,
+        "tickets/017a-loc/test-definitions.md",
+        ".throughline/decisions/ab/x.json",
+        ".throughline/allowed_signers",
+        ".throughline/state.db",
+        ".throughline/journal.jsonl",
+        ".throughline/profiles/story.toml",
+        ".throughline/config.toml",
+        ".throughline/sessions/26-01/010101000.md",
+        ".throughline/plans/search/plan.json",
+        ".claude/settings.json",
+        "src/a.rs",
+        "notes.txt",
+        "acts/notes.md",
+        "/elsewhere/x.md",
+    ])
+}
+
 fn make_plan_move(world: &World, session: &Session<'_>, number: usize, step: &PlanMove) {
     let text = format!("# Text {number}\n");
     match step {
         // What is refused is a state too.
-        PlanMove::Approve(node) => drop(world.approve(node)),
+        PlanMove::Approve(node) if show_node(&world.ctx(), &words(node)).is_ok() => {
+            drop(world.approve(node));
+        }
+        // Nothing that anybody could be shown.
+        PlanMove::Approve(_) => {}
         PlanMove::EditElsewhere(file) => world.files.edit(file, &text),
         PlanMove::Read(file) => drop(session.read(file)),
         PlanMove::Write(file) => {
@@ -325,9 +368,13 @@ proptest! {
     fn what_is_explained_of_a_plan_is_what_its_write_meets(
         steps in prop::collection::vec(plan_moves(), 0..10),
         modes in prop::collection::vec(modes(), 4),
-        file in prop::sample::select(vec![ACT, CHAPTER]),
+        file in written_files(),
+        is_human in any::<bool>(),
     ) {
         let mut world = World::new();
+        if is_human {
+            world.policy.approval = ApprovalPolicy::Human;
+        }
         world.files.edit(ACT, "# act-1\n");
         let gates = &mut world.policy.gates;
         for (mode, gate) in modes.into_iter().zip([
@@ -345,8 +392,58 @@ proptest! {
         let ctx = world.agent("s");
         let explained = explain_change(&ctx, &words(file)).unwrap();
         let shown: Vec<&str> = explained.blocks.iter().map(|one| one.gate).collect();
-        let asked = session.before_write(file, "# Another text\n");
+        let asked = session.ask_to_write(file, "# Another text\n");
         prop_assert_eq!(shown, blocked(&asked));
+    }
+
+    #[test]
+    fn what_is_explained_of_a_node_is_what_writes_of_its_files_meet(
+        steps in prop::collection::vec(plan_moves(), 0..10),
+        mode in modes(),
+    ) {
+        let mut world = World::with_story();
+        world.policy.gates.hierarchy = mode;
+        let session = Session::new(&world, "s");
+        for (number, step) in steps.iter().enumerate() {
+            make_plan_move(&world, &session, number, step);
+        }
+        let explained = explain_change(&world.agent("s"), &words("scene-0101")).unwrap();
+        let output = explained.output.unwrap();
+        prop_assert_eq!((explained.file_path.as_str(), output.file_path.as_str()), (SCENE, PROSE));
+        for (file, blocks) in [(SCENE, explained.blocks), (PROSE, output.blocks)] {
+            let shown: Vec<&str> = blocks.iter().map(|one| one.gate).collect();
+            let asked = session.ask_to_write(file, "# Another text\n");
+            prop_assert_eq!(shown, blocked(&asked), "{}", file);
+        }
+    }
+
+    #[test]
+    fn what_is_explained_of_a_file_is_what_its_write_meets_during_work(
+        steps in prop::collection::vec(moves(), 0..8),
+        modes in prop::collection::vec(modes(), 4),
+        file in written_files(),
+    ) {
+        let git = FakeGit::with_commit();
+        let mut world = World::with_tickets();
+        world.profiles.push(built_in_profile("trail").unwrap());
+        let gates = &mut world.policy.gates;
+        for (mode, gate) in modes.into_iter().zip([
+            &mut gates.loc,
+            &mut gates.phase,
+            &mut gates.context,
+            &mut gates.decisions,
+        ]) {
+            *gate = mode;
+        }
+        let session = Session::with_git(&world, "s", &git);
+        for step in &steps {
+            make_move(&world, &git, &session, step);
+        }
+        let ctx = world.agent("s").with_git_and_session(&git, "s".to_owned());
+        let explained = explain_change(&ctx, &words(file)).unwrap();
+        let shown: Vec<&str> = explained.blocks.iter().map(|one| one.gate).collect();
+        let asked = session.ask_to_write(file, "# Another text\n");
+        prop_assert_eq!(shown, blocked(&asked), "{}", file);
     }
 
     #[test]

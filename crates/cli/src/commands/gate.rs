@@ -1,7 +1,7 @@
 //! `tl gate`: lists, explains and overrides gates, and shows their statistics.
 
 use application::Failure;
-use application::explain_change::explain_change;
+use application::explain_change::{BlockedChange, explain_change};
 use application::override_gate::{OverrideRequest, override_gate};
 use application::where_am_i::where_am_i;
 use clap::{Args, Subcommand};
@@ -21,6 +21,7 @@ use crate::wiring::{App, Project};
   tl gate list
   tl gate explain loc
   tl gate explain --for act-1/chapter-02
+  tl gate explain --for src/main.rs
   tl gate stats")]
 pub(crate) struct GateArgs {
     #[command(subcommand)]
@@ -44,8 +45,7 @@ enum GateCommand {
     Explain {
         /// The gate; without it, show what would block the next edit
         gate: Option<String>,
-        /// Show what would block a write of this plan: a node, or the file of a plan that is not
-        /// written yet
+        /// Show what would block a write: of a node's plan and its text, or of any file
         #[arg(long = "for", value_name = "NODE", num_args = 1..=2)]
         plan: Vec<String>,
     },
@@ -185,7 +185,7 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
         }
         None => app
             .ui
-            .print_line("now: no gate would block the next edit of this session; for a plan: tl gate explain --for NODE"),
+            .print_line("now: no gate would block the next edit of this session; for a plan or a file: tl gate explain --for NODE"),
     }
     Ok(ExitCode::Done)
 }
@@ -195,20 +195,27 @@ fn explain_plan_change(app: &App, plan: &[String]) -> Result<ExitCode, Failure> 
     if app.ui.try_print_json(&explained) {
         return Ok(ExitCode::Done);
     }
-    if explained.blocks.is_empty() {
+    print_blocks(app, &explained.path, &explained.blocks);
+    if let Some(output) = &explained.output {
+        print_blocks(app, &output.file_path, &output.blocks);
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Prints which gates would block a write of a plan or a file.
+fn print_blocks(app: &App, what: &str, blocks: &[BlockedChange]) {
+    if blocks.is_empty() {
         app.ui.print_line(format_args!(
-            "no gate would block this session from writing {}",
-            explained.path
+            "no gate would block this session from writing {what}"
         ));
     }
-    for block in &explained.blocks {
+    for block in blocks {
         app.ui
             .print_line(format_args!("the {} gate: {}", block.gate, block.reason));
         for step in &block.next_steps {
             app.ui.print_line(format_args!("  next: {step}"));
         }
     }
-    Ok(ExitCode::Done)
 }
 
 fn print_stats(app: &App) -> Result<ExitCode, Failure> {
