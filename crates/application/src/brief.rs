@@ -99,7 +99,7 @@ pub(crate) fn compose_briefing_on(
 
 /// Composes the briefing of a project whose state is being built: how far it is, and the rules.
 pub(crate) fn compose_unfinished_briefing(ctx: &Context<'_>, build: UnfinishedBuild) -> String {
-    let rules = briefing::collect_rules(ctx.profiles, ctx.policy);
+    let rules = briefing::collect_rules(ctx.profiles, ctx.policy, None);
     let lines = [
         format!("{BRIEFING_OPENING} {}.", build.describe()),
         "Plans cannot be checked before that. Next: tl status".to_owned(),
@@ -159,7 +159,11 @@ fn explain_briefing_on(
     let briefing = Briefing {
         hierarchies,
         levels: summarise_levels(ctx, summary),
-        rules: briefing::collect_rules(ctx.profiles, ctx.policy),
+        rules: briefing::collect_rules(
+            ctx.profiles,
+            ctx.policy,
+            work.as_ref().and_then(|work| work.phases.as_ref()),
+        ),
         work,
         urgent: urgent.iter().map(render).collect(),
         urgent_total: summary.urgent.total,

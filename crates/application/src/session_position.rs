@@ -12,7 +12,7 @@ use domain::profile::{Profile, WorkPhase};
 use domain::record;
 use domain::work::focus::Focus;
 use domain::work::guides;
-use domain::work::phase_order::is_building_phase;
+use domain::work::phase_order::{find_next_phase, is_building_phase};
 use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
 use domain::work::work_level::{Assessment, SizeSignals, WorkLevel, assess_work_level};
 
@@ -361,6 +361,26 @@ impl Ticket {
         ))
     }
 
+    /// Returns the phase that follows for work of the ticket's level.
+    pub(crate) fn next_phase(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+    ) -> Result<Option<String>, Failure> {
+        let Some(profile) = ctx.find_profile(&self.node.profile) else {
+            return Ok(None);
+        };
+        let level = self.load_assessment(state)?.level;
+        let next = find_next_phase(&profile.work_phases, self.phase(), level);
+        Ok(next.map(str::to_owned))
+    }
+
+    /// Returns the name of the guide of the ticket's phase, without reading it.
+    pub(crate) fn guide_name(&self, ctx: &Context<'_>) -> Option<String> {
+        let profile = ctx.find_profile(&self.node.profile)?;
+        find_phase(profile, self.phase()).map(|phase| phase.guide.clone())
+    }
+
     /// Returns the guide of the ticket's phase.
     pub(crate) fn find_guide(&self, ctx: &Context<'_>) -> Option<Guide> {
         let profile = ctx.find_profile(&self.node.profile)?;
@@ -375,7 +395,12 @@ impl Ticket {
 
     /// Renders the text for an agent that begins a phase: the position, and the phase's guide, in
     /// full unless the conversation has this version of it.
-    pub(crate) fn render_phase_text(&self, ctx: &Context<'_>, known: &KnownGuides) -> String {
+    pub(crate) fn render_phase_text(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        known: &KnownGuides,
+    ) -> Result<String, Failure> {
         let mut lines: Vec<String> = Vec::new();
         let alias = &self.node.alias;
         lines.push(match self.phase() {
@@ -390,14 +415,16 @@ impl Ticket {
             )),
             Some(guide) => {
                 lines.push(String::new());
+                let next = self.next_phase(ctx, state)?;
                 lines.push(guides::fill_in_ticket(
                     guide.text.trim_end(),
                     &self.node.alias,
+                    next.as_deref(),
                 ));
             }
             None => {}
         }
-        lines.join("\n")
+        Ok(lines.join("\n"))
     }
 
     /// Renders the text for an agent that enters the ticket: the ticket itself, and the phase.
@@ -407,7 +434,7 @@ impl Ticket {
         state: &dyn Snapshot,
         known: &KnownGuides,
     ) -> Result<String, Failure> {
-        let mut text = self.render_phase_text(ctx, known);
+        let mut text = self.render_phase_text(ctx, state, known)?;
         let body = match self.node.content.version_hash() {
             Some(version) => state.load_text(version)?,
             None => None,

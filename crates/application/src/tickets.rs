@@ -27,12 +27,12 @@ use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::{
-    observe_then_read, record_named_plans, with_new_files, with_observed_files_of,
+    observe_node, observe_then_read, record_named_plans, with_new_files, with_observed_files_of,
     with_observed_node_files, with_recorded_node_files,
 };
 use crate::phase_moves::refuse_skipped_phase;
 use crate::scan::{NamedPlans, NewPlanFile, ScanScope};
-use crate::session_position::{has_work_phases, load_ticket};
+use crate::session_position::{KnownGuides, has_work_phases, load_ticket};
 use crate::ticket_file::plan_ticket_file;
 use crate::ticket_ids::{
     WantedIds, choose_root_id, is_id_recorded, list_folder_ids, next_child_id,
@@ -89,7 +89,7 @@ pub struct TicketView {
     pub work_level: String,
     pub reasons: Vec<String>,
     pub progress: Progress,
-    /// The guide of the phase, if an agent has just set the phase.
+    /// The guide of the phase, if an agent has just set the phase or asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guide: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -438,6 +438,21 @@ pub fn set_phase(
     }
 }
 
+/// Returns a ticket with the guide of the phase it is in, in full.
+///
+/// # Errors
+/// When there is no such ticket, or the state cannot be read.
+pub fn show_phase(ctx: &Context<'_>, node: &[String]) -> Result<TicketView, Failure> {
+    let seen = observe_node(ctx, node, ScanScope::Lineage)?;
+    reject_extra_words(seen.rest)?;
+    let state = &*seen.state;
+    let node = require_single_ticket(ctx, state, load_node(state, seen.id)?)?;
+    let mut view = load_ticket_view(ctx, state, &node.alias, None)?;
+    let ticket = load_ticket(ctx, state, node, None)?;
+    view.guide = Some(ticket.render_phase_text(ctx, state, &KnownGuides::new())?);
+    Ok(view)
+}
+
 /// Sets the size of a ticket, or with `None` estimates it again. A size set by a person or agent
 /// holds until the ticket has more scenarios.
 ///
@@ -713,17 +728,17 @@ pub(crate) fn read_ticket_file(ctx: &Context<'_>, file: &str) -> Result<String, 
 /// Loads a ticket as recorded.
 pub(crate) fn load_ticket_view(
     ctx: &Context<'_>,
-    tx: &dyn Transaction,
+    state: &dyn Snapshot,
     alias: &str,
     operation: Option<OperationId>,
 ) -> Result<TicketView, Failure> {
     // Read back from the transaction: the outcome shows the recorded ticket, not the request.
-    let (id, _) = find_node(ctx, tx, &[alias.to_owned()])?;
-    let found = load_ticket(ctx, tx, load_node(tx, id)?, None)?;
-    let assessment = found.load_assessment(tx)?;
+    let (id, _) = find_node(ctx, state, &[alias.to_owned()])?;
+    let found = load_ticket(ctx, state, load_node(state, id)?, None)?;
+    let assessment = found.load_assessment(state)?;
     Ok(TicketView {
         id: found.node.alias.clone(),
-        path: load_node_path(tx, &found.node)?,
+        path: load_node_path(state, &found.node)?,
         title: found.node.description.title.clone(),
         file_path: found.node.path.clone().unwrap_or_default(),
         phase: found.phase().map(str::to_owned),

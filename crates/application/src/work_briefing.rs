@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use domain::briefing::{TicketInProgress, WorkBriefing};
+use domain::briefing::{TicketInProgress, TicketPhases, WorkBriefing};
 use domain::ids::NodeId;
 use domain::node::{Node, Progress};
 use domain::ports::{ChangedLines, Snapshot};
 use domain::work::focus::Focus;
-use domain::work::phase_order::find_next_phase;
+use domain::work::phase_order::list_phases;
 use domain::work::uncommitted::Uncommitted;
 
 use crate::context::Context;
@@ -69,6 +69,10 @@ pub(crate) fn gather_work_briefing(
         position: Some(render_status_line(&place, uncommitted.as_ref(), limit)),
         title: ticket.and_then(|ticket| ticket.node.description.title.clone()),
         phase: ticket.map(|ticket| ticket.phase().unwrap_or("none yet").to_owned()),
+        phases: match ticket {
+            Some(ticket) => list_ticket_phases(ctx, state, ticket)?,
+            None => None,
+        },
         expected_next: expected_next(ctx, state, &place)?,
         open_gates: list_open_gates(ctx, state, changed)?,
         ..WorkBriefing::default()
@@ -205,23 +209,33 @@ fn expected_next(
         return Ok(Some(format!("a commit like `{subject}`")));
     }
     let alias = &ticket.node.alias;
-    Ok(Some(match next_phase(ctx, state, ticket)? {
-        Some(next) => format!(
-            "what the guide of this phase asks for, a commit, then tl ticket phase {alias} {next}"
+    let asked = match ticket.guide_name(ctx) {
+        // Named with its command: after a compaction the agent has no other way to it.
+        Some(guide) => format!(
+            "what the guide {} asks for (to read it: tl ticket phase {alias})",
+            guide.trim_end_matches(".md")
         ),
-        None => "what the guide of this phase asks for, a commit, then tl focus exit".to_owned(),
+        None => "what this phase asks for".to_owned(),
+    };
+    Ok(Some(match ticket.next_phase(ctx, state)? {
+        Some(next) => format!("{asked}, a commit, then tl ticket phase {alias} {next}"),
+        None => format!("{asked}, a commit, then tl focus exit"),
     }))
 }
 
-fn next_phase(
+/// Returns the phases that a ticket goes through.
+fn list_ticket_phases(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     ticket: &Ticket,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<TicketPhases>, Failure> {
     let Some(profile) = ctx.find_profile(&ticket.node.profile) else {
         return Ok(None);
     };
     let level = ticket.load_assessment(state)?.level;
-    let next = find_next_phase(&profile.work_phases, ticket.phase(), level);
-    Ok(next.map(str::to_owned))
+    let names = list_phases(&profile.work_phases, ticket.phase(), level);
+    Ok(Some(TicketPhases {
+        level: level.as_str().to_owned(),
+        names: names.into_iter().map(str::to_owned).collect(),
+    }))
 }

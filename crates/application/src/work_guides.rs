@@ -3,7 +3,7 @@
 //! Once per conversation and version of the guide, then named in one line. That a phase waits for a
 //! commit is decided by the `phase` gate; announcing it here does not open the gate.
 
-use domain::ids::Principal;
+use domain::ids::{Digest32, Principal};
 use domain::node::Node;
 use domain::ports::{Snapshot, Transaction};
 use domain::session_state::{PendingPhase, SessionState};
@@ -13,13 +13,25 @@ use crate::failure::Failure;
 use crate::session_position::{Ticket, find_phase, find_session_ticket, head_commit, load_ticket};
 use crate::session_state::{load_session_state, store_session_state};
 
+/// What a session does when a guide may be due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GuidedStep {
+    /// A person's prompt, or an edit of the project's files.
+    Work,
+    /// A change of its ticket.
+    WriteTicket,
+    /// Any other call.
+    Other,
+}
+
 /// Returns the guide of a phase that began since the session was last told of one. A session that
-/// writes in its ticket without having had the ticket's context gets that.
+/// writes in its ticket without having had the ticket's context gets that, and so does one that goes
+/// on with its work after the conversation with it was compacted or left.
 pub(crate) fn give_due_guide(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     session: &mut SessionState,
-    writes_ticket: bool,
+    step: GuidedStep,
 ) -> Result<Option<String>, Failure> {
     // The node alone decides: its scenarios and their commits are loaded only for the text.
     let Some(node) = find_session_ticket(ctx, state)? else {
@@ -28,11 +40,19 @@ pub(crate) fn give_due_guide(
     match session.work.guided.contains_key(&node.id) {
         true if register_phase(ctx, session, &node) => {
             let ticket = load_ticket(ctx, state, node, None)?;
-            let text = ticket.render_phase_text(ctx, &session.conversation.guides);
+            let guides = &session.conversation.guides;
+            let text = ticket.render_phase_text(ctx, state, guides)?;
             remember_guide(ctx, session, &ticket);
             Ok(Some(text))
         }
-        false if writes_ticket => {
+        true if step == GuidedStep::Work && has_lost_guide(ctx, session, &node) => {
+            let ticket = load_ticket(ctx, state, node, None)?;
+            let guides = &session.conversation.guides;
+            let text = ticket.render_context_text(ctx, state, guides)?;
+            remember_guide(ctx, session, &ticket);
+            Ok(Some(text))
+        }
+        false if step == GuidedStep::WriteTicket => {
             let ticket = load_ticket(ctx, state, node, None)?;
             let guides = &session.conversation.guides;
             let text = ticket.render_context_text(ctx, state, guides)?;
@@ -54,7 +74,7 @@ pub(crate) fn announce_phase(
         return Ok(None);
     }
     let mut session = load_session_state(&*tx, &ctx.session)?;
-    let text = ticket.render_phase_text(ctx, &session.conversation.guides);
+    let text = ticket.render_phase_text(ctx, &*tx, &session.conversation.guides)?;
     // Without the ticket's context the `context` gate still has to give it.
     if session.work.guided.contains_key(&ticket.node.id) {
         register_phase(ctx, &mut session, &ticket.node);
@@ -64,11 +84,25 @@ pub(crate) fn announce_phase(
     Ok(Some(text))
 }
 
+/// Whether the conversation no longer contains the guide of the ticket's phase, which the session was
+/// given. Decided by the name: no file is read for it.
+fn has_lost_guide(ctx: &Context<'_>, session: &SessionState, node: &Node) -> bool {
+    let named = node.description.work.as_ref();
+    let phase = named.and_then(|keys| keys.phase.as_deref());
+    let profile = ctx.find_profile(&node.profile);
+    let phase = profile.and_then(|profile| find_phase(profile, phase));
+    let guides = &session.conversation.guides;
+    phase.is_some_and(|phase| !guides.contains_key(&phase.guide))
+}
+
 /// Remembers that a session was given the guide of a ticket's phase.
 pub(crate) fn remember_guide(ctx: &Context<'_>, session: &mut SessionState, ticket: &Ticket) {
+    let guides = &mut session.conversation.guides;
     if let Some(guide) = ticket.find_guide(ctx) {
-        let guides = &mut session.conversation.guides;
         guides.insert(guide.name, guide.digest);
+    } else if let Some(name) = ticket.guide_name(ctx) {
+        // A phase without a guide: there is nothing to give another time.
+        guides.insert(name, Digest32::of_bytes(&[]));
     }
 }
 

@@ -22,7 +22,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::plan_node::{PlanRequest, plan_node};
 use crate::scan::ScanScope;
 use crate::uncommitted::count_overdue_lines;
-use crate::work_guides::give_due_guide;
+use crate::work_guides::{GuidedStep, give_due_guide};
 
 /// Acts on a typed command, and reports changes made outside the session.
 ///
@@ -124,7 +124,7 @@ fn decide_prompt(
                 own,
                 NewsScope::All,
             )?,
-            give_due_guide(ctx, gathered.state, &mut session, false)?,
+            give_due_guide(ctx, gathered.state, &mut session, GuidedStep::Work)?,
             count_overdue_lines(ctx, gathered.state, &mut session.work)?,
         ),
     };

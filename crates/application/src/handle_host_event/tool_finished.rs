@@ -8,6 +8,7 @@ use domain::ports::{Snapshot, StoreFault, Transaction};
 use domain::profile::find_expected_path;
 use domain::session_state::{Conversation, SessionState};
 use domain::trail;
+use domain::work::uncommitted::is_exempt;
 
 use super::finished_work::record_finished_work;
 use super::fitting::{FittedMessages, fit_messages};
@@ -27,7 +28,7 @@ use crate::observe::{observe_then_read, observe_within, observe_within_from};
 use crate::scan::{EarlierScan, FIRST_PLACEHOLDER_ID, ScanScope, scan_plan_files};
 use crate::session_position::find_session_ticket;
 use crate::session_state::{load_event_state, store_session_state};
-use crate::work_guides::give_due_guide;
+use crate::work_guides::{GuidedStep, give_due_guide};
 use crate::working_copy::is_state_shared;
 
 /// A finished tool call.
@@ -138,6 +139,20 @@ impl FinishedCall<'_> {
         let surroundings = self.surroundings;
         let touches = !surroundings.files.is_empty() || !surroundings.plans.is_empty();
         gates::has_work_gates(ctx.profiles) && (touches || self.call.may_change_anything())
+    }
+
+    /// Returns what the call means for the guides of the session's ticket.
+    fn guided_step(&self, ctx: &Context<'_>) -> GuidedStep {
+        let writes_ticket =
+            self.surroundings.plans.iter().any(|plan| {
+                plan.effect.modifies_file() && !plan.place.profile.work_phases.is_empty()
+            });
+        let mut files = self.surroundings.files.iter();
+        match writes_ticket {
+            true => GuidedStep::WriteTicket,
+            false if files.any(|file| !is_exempt(ctx.profiles, file)) => GuidedStep::Work,
+            false => GuidedStep::Other,
+        }
     }
 
     /// Whether the call leaves something to record whatever the state says.
@@ -339,10 +354,8 @@ impl FinishedCall<'_> {
         }
         // What a subagent is given, the main agent does not see.
         if self.is_work(ctx) && self.event.agent.is_none() {
-            let writes_ticket = surroundings.plans.iter().any(|plan| {
-                plan.effect.modifies_file() && !plan.place.profile.work_phases.is_empty()
-            });
-            told.extend(give_due_guide(ctx, &*tx, &mut session, writes_ticket)?);
+            let step = self.guided_step(ctx);
+            told.extend(give_due_guide(ctx, &*tx, &mut session, step)?);
         }
         told.extend(messages.briefing.take());
         if self.event.agent.is_none() {

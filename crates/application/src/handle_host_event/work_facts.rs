@@ -209,7 +209,7 @@ fn phase_due(
     Ok(Some(PhaseDue {
         from: Some(pending.from).filter(|from| !from.is_empty()),
         to: pending.to,
-        guide: ticket.render_phase_text(ctx, &session.conversation.guides),
+        guide: ticket.render_phase_text(ctx, state, &session.conversation.guides)?,
         needs_commit,
     }))
 }

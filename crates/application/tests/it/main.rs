@@ -22,6 +22,7 @@ mod evidence;
 mod fake_coordination;
 mod file_writes;
 mod focus;
+mod guides;
 mod history;
 mod hooks;
 mod life;

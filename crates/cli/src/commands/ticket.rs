@@ -8,7 +8,7 @@ use application::list_tickets::{TicketFilter, TicketLine, list_tickets};
 use application::set_priority::set_priority;
 use application::ticket_sources::{accept_offered_ticket, create_from_branch};
 use application::tickets::{
-    NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
+    NewTicket, TicketView, create_ticket, set_phase, set_work_level, show_phase, split_ticket,
 };
 use clap::{Args, Subcommand};
 use domain::node::Progress;
@@ -34,6 +34,7 @@ use crate::wiring::App;
   tl ticket from-branch
   tl ticket list
   tl ticket split 017 \"LOC tracking\" \"Phase gates\"
+  tl ticket phase 017a
   tl ticket phase 017a implement
   tl ticket level 017a feature --reason \"touches the whole engine\"")]
 pub(crate) struct TicketArgs {
@@ -102,14 +103,14 @@ enum TicketCommand {
         #[arg(required = true, value_name = "TITLE")]
         titles: Vec<String>,
     },
-    /// Set the work phase
+    /// Set the work phase; without a phase, print the guide of the present one
     Phase {
         /// The ticket
         ticket: String,
         /// The phase: intake, define-behavior, scenario-gate, decomposition, implement or done
-        phase: String,
+        phase: Option<String>,
         /// Why phases before it are skipped, by a person
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", requires = "phase")]
         reason: Option<String>,
     },
     /// Set the priority of a ticket: urgent, high, normal or low
@@ -214,7 +215,10 @@ impl TicketArgs {
                 let ticket = std::slice::from_ref(ticket);
                 print_ticket(
                     app,
-                    &app.run(|ctx| set_phase(ctx, ticket, phase, reason.as_deref()))?,
+                    &app.run(|ctx| match phase {
+                        Some(phase) => set_phase(ctx, ticket, phase, reason.as_deref()),
+                        None => show_phase(ctx, ticket),
+                    })?,
                 );
             }
             TicketCommand::Priority { ticket, priority } => {

@@ -11,7 +11,7 @@ mod work_lines;
 pub use compositor::{BriefingLine, ComposedText, LineSeverity, TextBudget};
 pub use rules::collect_rules;
 pub use trail_lines::{TrailBriefing, TrailPlace};
-pub use work_lines::{TicketInProgress, WorkBriefing};
+pub use work_lines::{TicketInProgress, TicketPhases, WorkBriefing};
 
 use crate::node::Status;
 use crate::text::{clean_line, count_with_noun};

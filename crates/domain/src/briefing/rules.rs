@@ -1,14 +1,19 @@
 //! The rules that a briefing names: two or three per profile, and none of a gate that is off.
 
+use super::work_lines::TicketPhases;
 use crate::gates::find_gate_by_name;
 use crate::plan_document::MILESTONES_PROFILE;
 use crate::policy::{GateMode, Policy};
 use crate::profile::{ApprovalNeed, Profile};
 use crate::trail;
 
-/// Returns the rules that hold in a project.
+/// Returns the rules that hold in a project, for a session that works on `ticket`.
 #[must_use]
-pub fn collect_rules(profiles: &[Profile], policy: &Policy) -> Vec<String> {
+pub fn collect_rules(
+    profiles: &[Profile],
+    policy: &Policy,
+    ticket: Option<&TicketPhases>,
+) -> Vec<String> {
     let mut rules: Vec<String> = Vec::new();
     for profile in profiles {
         // The trail's own lines say how to keep it.
@@ -45,14 +50,16 @@ pub fn collect_rules(profiles: &[Profile], policy: &Policy) -> Vec<String> {
             );
         }
         if !profile.work_phases.is_empty() {
-            let names: Vec<&str> = profile
-                .work_phases
-                .iter()
-                .map(|phase| phase.name.as_str())
-                .collect();
+            let phases = match ticket {
+                Some(ticket) => format!("this {}: {}", ticket.level, ticket.names.join(" → ")),
+                None => {
+                    let phases = profile.work_phases.iter();
+                    let names: Vec<&str> = phases.map(|phase| phase.name.as_str()).collect();
+                    format!("a ticket: {}", names.join(" → "))
+                }
+            };
             rules.push(format!(
-                "Phases of a ticket: {}; `tl ticket phase ID NAME` begins the next one.",
-                names.join(" → ")
+                "Phases of {phases}; `tl ticket phase ID NAME` begins the next one."
             ));
         }
         if is_on("loc") {
@@ -68,7 +75,7 @@ pub fn collect_rules(profiles: &[Profile], policy: &Policy) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::collect_rules;
+    use super::{TicketPhases, collect_rules};
     use crate::policy::{GateMode, Policy};
     use crate::profile::built_in_profile;
 
@@ -76,6 +83,7 @@ mod tests {
         collect_rules(
             &[built_in_profile(profile).expect("a built-in profile")],
             policy,
+            None,
         )
         .join("\n")
     }
@@ -88,6 +96,20 @@ mod tests {
             "{rules}"
         );
         assert!(!rules.contains("approved"), "{rules}");
+    }
+
+    #[test]
+    fn a_session_at_a_ticket_is_told_the_phases_of_its_level() {
+        let profile = built_in_profile("tickets").expect("a built-in profile");
+        let ticket = TicketPhases {
+            level: "task".to_owned(),
+            names: ["intake", "implement", "done"].map(str::to_owned).into(),
+        };
+        let rules = collect_rules(&[profile], &Policy::default(), Some(&ticket)).join("\n");
+        assert!(
+            rules.contains("Phases of this task: intake → implement → done;"),
+            "{rules}"
+        );
     }
 
     #[test]

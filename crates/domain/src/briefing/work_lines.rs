@@ -13,6 +13,8 @@ pub struct WorkBriefing {
     pub title: Option<String>,
     /// The phase the ticket is in.
     pub phase: Option<String>,
+    /// The phases it goes through.
+    pub phases: Option<TicketPhases>,
     /// The next commit or command.
     pub expected_next: Option<String>,
     /// Why the next edit would be blocked, and what clears it.
@@ -25,6 +27,14 @@ pub struct WorkBriefing {
     pub open_tickets: usize,
     /// Number of uncommitted files and the branch, if there is no ticket for them.
     pub uncovered: Option<(usize, Option<String>)>,
+}
+
+/// The phases that a ticket of a work level goes through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TicketPhases {
+    /// `patch`, `task`, `feature` …
+    pub level: String,
+    pub names: Vec<String>,
 }
 
 /// A ticket that was begun and left.

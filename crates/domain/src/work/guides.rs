@@ -21,13 +21,20 @@ pub fn find_built_in_guide(name: &str) -> Option<&'static str> {
         .map(|(_, text)| *text)
 }
 
-/// Returns a guide for a ticket: the word `ID` in its commands is the ticket's id, so that they can be
-/// run as they are.
+/// What a guide names where the last phase is over.
+const AFTER_LAST_PHASE: &str = "tl focus exit";
+
+/// Returns a guide for a ticket: in its commands the word `ID` is the ticket's id, and `NEXT` the phase
+/// that follows for work of its level, so that they can be run as they are.
 #[must_use]
-pub fn fill_in_ticket(guide: &str, ticket: &str) -> String {
+pub fn fill_in_ticket(guide: &str, ticket: &str, next_phase: Option<&str>) -> String {
     let fill_command = |command: &str| {
+        if next_phase.is_none() && command.ends_with(" NEXT") {
+            return AFTER_LAST_PHASE.to_owned();
+        }
         let words = command.split(' ').map(|word| match word {
             "ID" => ticket,
+            "NEXT" => next_phase.unwrap_or(word),
             word => word,
         });
         words.collect::<Vec<_>>().join(" ")
@@ -58,12 +65,20 @@ mod tests {
     fn commands_of_a_guide_name_the_ticket() {
         let guide = "Its ID stays.\n`tl ticket phase ID implement`, `ID`, `tl evidence run ID`.";
         assert_eq!(
-            super::fill_in_ticket(guide, "017a"),
+            super::fill_in_ticket(guide, "017a", None),
             "Its ID stays.\n`tl ticket phase 017a implement`, `ID`, `tl evidence run 017a`."
         );
+        let guide = "NEXT: `tl ticket phase ID NEXT`.";
+        for (next, expected) in [
+            (Some("implement"), "NEXT: `tl ticket phase 017a implement`."),
+            (None, "NEXT: `tl focus exit`."),
+        ] {
+            assert_eq!(super::fill_in_ticket(guide, "017a", next), expected);
+        }
         for (name, text) in super::BUILT_IN_GUIDES {
-            let filled = super::fill_in_ticket(text, "017a");
+            let filled = super::fill_in_ticket(text, "017a", Some("done"));
             assert!(!filled.contains(" ID "), "{name}: {filled}");
+            assert!(!filled.contains("NEXT"), "{name}: {filled}");
         }
     }
 

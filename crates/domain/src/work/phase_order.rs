@@ -45,6 +45,20 @@ pub fn find_next_phase<'p>(
         .map(|phase| phase.name.as_str())
 }
 
+/// Returns the phases that work of a level goes through, and the one it is in.
+#[must_use]
+pub fn list_phases<'p>(
+    phases: &'p [WorkPhase],
+    present: Option<&str>,
+    level: WorkLevel,
+) -> Vec<&'p str> {
+    phases
+        .iter()
+        .filter(|phase| phase.from_level <= level || Some(phase.name.as_str()) == present)
+        .map(|phase| phase.name.as_str())
+        .collect()
+}
+
 /// Whether the scenarios of a ticket are built in this phase: after every phase that defines them,
 /// which are the first one and those of larger work.
 #[must_use]
@@ -76,7 +90,9 @@ pub fn find_left_approval<'p>(
 
 #[cfg(test)]
 mod tests {
-    use super::{find_left_approval, find_next_phase, find_skipped_phases, is_building_phase};
+    use super::{
+        find_left_approval, find_next_phase, find_skipped_phases, is_building_phase, list_phases,
+    };
     use crate::profile::{Profile, built_in_profile};
     use crate::work::work_level::WorkLevel;
 
@@ -134,6 +150,27 @@ mod tests {
         ] {
             let next = find_next_phase(&profile.work_phases, from, level);
             assert_eq!(next, expected, "{from:?} {level:?}");
+        }
+    }
+
+    #[test]
+    fn a_ticket_goes_through_the_phases_of_its_level_and_the_one_it_is_in() {
+        let profile = tickets();
+        for (present, level, expected) in [
+            (None, WorkLevel::Task, "intake implement done"),
+            (
+                Some("define-behavior"),
+                WorkLevel::Task,
+                "intake define-behavior implement done",
+            ),
+            (
+                Some("implement"),
+                WorkLevel::Feature,
+                "intake define-behavior scenario-gate decomposition implement done",
+            ),
+        ] {
+            let phases = list_phases(&profile.work_phases, present, level);
+            assert_eq!(phases.join(" "), expected, "{present:?} {level:?}");
         }
     }
 

@@ -428,6 +428,7 @@ fn find_ticket_call(
             .call("ticket_split"),
         // Skipping a phase, with a reason, is a person's decision.
         ["phase", ..] if line.has("reason") => None,
+        ["phase", ticket] => given.with("ticket", *ticket).call("ticket_phase"),
         ["phase", ticket, phase] if is_phase(phase) => given
             .with("ticket", *ticket)
             .with("phase", *phase)

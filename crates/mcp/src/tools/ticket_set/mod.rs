@@ -37,7 +37,7 @@ pub(super) fn list_tools() -> Vec<Tool> {
         Hints::CHANGES
             .define_tool(
                 "ticket_phase",
-                "Use to move a ticket on to a phase; you get what that phase asks of you.",
+                "Use to move a ticket on to a phase, and to read what its phase asks of you.",
                 phase::run,
             )
             .listed(),

@@ -1,6 +1,6 @@
 //! The tool `ticket_phase`.
 
-use application::tickets::{TicketView, set_phase};
+use application::tickets::{TicketView, set_phase, show_phase};
 use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,18 +13,19 @@ use crate::tools::schema::PHASES;
 pub(crate) struct Arguments {
     /// its id
     ticket: String,
+    /// without it the guide of the present phase is only read
+    #[serde(default)]
     #[schemars(extend("enum" = PHASES))]
-    phase: String,
+    phase: Option<String>,
     /// why, where a phase is skipped
     #[serde(default)]
     reason: Option<String>,
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketView, Failure> {
-    set_phase(
-        ctx,
-        &node_words(&arguments.ticket),
-        &arguments.phase,
-        arguments.reason.as_deref(),
-    )
+    let ticket = node_words(&arguments.ticket);
+    match &arguments.phase {
+        Some(phase) => set_phase(ctx, &ticket, phase, arguments.reason.as_deref()),
+        None => show_phase(ctx, &ticket),
+    }
 }
