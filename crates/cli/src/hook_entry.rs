@@ -33,6 +33,7 @@ use crate::hook_adoption::{add_adoption_notice, reply_for_unadopted};
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
 use crate::hook_missed_calls::MissedCallNotes;
+use crate::hook_news_mark::NewsMark;
 use crate::last_good_settings::add_settings_problem;
 use crate::settings;
 use crate::use_case_runner::{CallerRule, UseCaseRunner};
@@ -306,8 +307,10 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
     if let Some(refused) = call.refuse_without_state(event, policy) {
         return Ok(refused);
     }
+    let mark = NewsMark::of_event(&project, event);
+    let may_have_news = mark.as_ref().is_some_and(NewsMark::is_outdated);
     // Opening the store takes about 1 ms of CPU; most calls do not need it.
-    if !call.concerns_state(event, policy) {
+    if !call.concerns_state(event, policy) && !may_have_news {
         return Ok(match settings_problem {
             Some(_) => EventOutcome::default(),
             None => report_weakened_gates(EventOutcome::default(), event, &project),
@@ -320,7 +323,10 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
             .map(|call| (missed.clone(), call)),
     );
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
-    let handled = evaluate_on_state(event, &project, &files, &call, &missed)?;
+    let handled = evaluate_on_state(event, &project, &files, &call, &missed, may_have_news)?;
+    if let Some(mark) = mark {
+        mark.save();
+    }
     // It is recorded now; a fault from here on must not leave a note that records it again.
     set_unrecorded_call(None);
     match settings_problem {
@@ -336,6 +342,7 @@ fn evaluate_on_state(
     files: &DiskFiles,
     call: &ObservedCall<'_>,
     missed: &MissedCallNotes,
+    may_have_news: bool,
 ) -> Result<EventOutcome, Failure> {
     let policy = &project.settings.policy;
     let (missed_calls, missed_bytes) = missed.read_calls();
@@ -393,6 +400,7 @@ fn evaluate_on_state(
                 faults: faults.as_deref(),
                 missed: &missed_calls,
                 host_process: host_process.as_ref(),
+                may_have_news,
             };
             let handled = handle_host_event(ctx, event, &surroundings)?;
             Ok(add_adoption_notice(

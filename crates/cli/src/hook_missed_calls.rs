@@ -65,7 +65,7 @@ impl MissedCallNotes {
         }
         let _ = store::private_files::create_private_directory(&self.root.join(FOLDER));
         // Here, where a file is added: events that miss nothing pay nothing for it.
-        self.remove_old_files();
+        remove_old_files(&self.root.join(FOLDER));
         // One write per line, so that concurrent hooks do not interleave.
         let _ = store::private_files::private_open_options()
             .create(true)
@@ -80,17 +80,17 @@ impl MissedCallNotes {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
 
-    /// Removes the files of sessions that never came back.
-    fn remove_old_files(&self) {
-        let limit = SystemClock.now().as_millis().saturating_sub(RETENTION_MS);
-        let limit = UNIX_EPOCH + Duration::from_millis(limit.unsigned_abs());
-        for entry in fs::read_dir(self.root.join(FOLDER)).into_iter().flatten() {
-            let Ok(entry) = entry else { continue };
-            let modified = entry.metadata().and_then(|metadata| metadata.modified());
-            if modified.is_ok_and(|modified| modified < limit) {
-                let _ = fs::remove_file(entry.path());
-            }
+/// Removes the files of sessions that never came back from a folder with a file per session.
+pub(crate) fn remove_old_files(folder: &Path) {
+    let limit = SystemClock.now().as_millis().saturating_sub(RETENTION_MS);
+    let limit = UNIX_EPOCH + Duration::from_millis(limit.unsigned_abs());
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let Ok(entry) = entry else { continue };
+        let modified = entry.metadata().and_then(|metadata| metadata.modified());
+        if modified.is_ok_and(|modified| modified < limit) {
+            let _ = fs::remove_file(entry.path());
         }
     }
 }

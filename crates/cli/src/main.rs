@@ -17,6 +17,7 @@ mod hook_entry;
 mod hook_input;
 mod hook_ledger;
 mod hook_missed_calls;
+mod hook_news_mark;
 mod last_good_settings;
 mod model;
 mod model_budget;

@@ -139,6 +139,8 @@ pub struct EventContext<'a> {
     pub missed: &'a [MissedCall],
     /// The host's process, where it is known and the event names a session.
     pub host_process: Option<&'a ProcessIdentity>,
+    /// Whether something was recorded since the session was last told what others did.
+    pub may_have_news: bool,
 }
 
 /// Handles one event.

@@ -176,7 +176,7 @@ impl FinishedCall<'_> {
         // Read-only commands deliver a briefing too; the other calls need not open the state for it.
         let may_be_owed =
             self.call.command.is_some() && !self.event.host.restarts_after_compaction();
-        if !anything && !may_be_owed {
+        if !anything && !may_be_owed && !self.surroundings.may_have_news {
             return Ok(None);
         }
         let state = ctx.store.begin_read()?;

@@ -74,6 +74,7 @@ impl<'w> Session<'w> {
             faults: None,
             missed: &[],
             host_process: None,
+            may_have_news: false,
         };
         let ctx = self
             .world

@@ -81,6 +81,7 @@ fn edit(world: &World) -> bool {
         faults: None,
         missed: &[],
         host_process: None,
+        may_have_news: false,
     };
     let handled = handle_host_event(
         &world

@@ -157,6 +157,7 @@ fn an_override_counts_for_a_ticket_below_another() {
             faults: None,
             missed: &[],
             host_process: None,
+            may_have_news: false,
         };
         let handled = handle_host_event(
             &world

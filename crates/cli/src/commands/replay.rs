@@ -141,6 +141,7 @@ fn replay_recorded_events(
             missed: &[],
             // The process that sent a recorded event is gone; ours is not its host.
             host_process: None,
+            may_have_news: false,
         };
         let handled = handle_host_event(&ctx, &event, &surroundings)?;
         replayed.push(ReplayedEvent {

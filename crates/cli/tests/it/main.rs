@@ -54,6 +54,7 @@ mod hook_git;
 mod hook_input;
 mod hook_legitimate;
 mod hook_missed_calls;
+mod hook_news;
 mod hook_prose;
 mod hook_settings;
 mod hook_signals;

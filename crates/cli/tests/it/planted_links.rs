@@ -31,6 +31,7 @@ const OWN_FOLDERS: &[&str] = &[
     "last-good-profiles",
     "logs",
     "missed-calls",
+    "news-marks",
     "profiles",
 ];
 
