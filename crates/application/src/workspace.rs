@@ -78,6 +78,12 @@ pub trait Workspace: Send + Sync + 'static {
     /// Returns the policy in force.
     fn policy(&self) -> Arc<Policy>;
 
+    /// Returns why the settings in the files cannot be used, while the last good ones are in force: the
+    /// same object until they change.
+    fn settings_problem(&self) -> Option<Arc<Failure>> {
+        None
+    }
+
     /// Returns the local user, to whom decisions made without a token are attributed.
     fn local_person(&self) -> Principal;
 }

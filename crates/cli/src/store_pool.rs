@@ -2,6 +2,7 @@
 //!
 //! Stores are reused between calls. A damaged state is repaired by one call while all others wait.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use domain::time::Timestamp;
 use store::{ProcessRunner, SystemClock};
 
 use crate::head_listener::HeadListener;
+use crate::last_good_settings::remember_good_settings;
 use crate::settings;
 use crate::settings_stamp::SettingsStamp;
 use crate::trust::ResolvedPolicy;
@@ -31,6 +33,8 @@ pub(crate) struct StorePool {
     loaded: RwLock<Arc<LoadedProject>>,
     /// When the settings files were last looked at, and how they were.
     looked_at: Mutex<(Instant, SettingsStamp)>,
+    /// Why the settings in the files are not the ones in force.
+    problem: Mutex<Option<Arc<Failure>>>,
     /// Idle stores of the pool. It may be empty: then the next call opens one.
     idle: Mutex<Vec<Box<dyn Store>>>,
     /// Held shared by every call, and exclusively for a repair: an open store keeps its locks.
@@ -77,14 +81,38 @@ const SETTINGS_INTERVAL: Duration = Duration::from_millis(200);
 impl StorePool {
     /// Opens the project of a command, with one store in the pool.
     pub(crate) fn open(app: &App) -> Result<Self, Failure> {
+        Self::open_with(app, |_| None)
+    }
+
+    /// Like [`Self::open`]; broken settings leave the last good ones in force, if there are any. For a
+    /// client that could not tell a server that does not start from one that is not there.
+    pub(crate) fn open_or_last_good(app: &App) -> Result<Self, Failure> {
+        Self::open_with(app, Project::load_last_good)
+    }
+
+    fn open_with(
+        app: &App,
+        last_good: impl FnOnce(&Path) -> Option<Project>,
+    ) -> Result<Self, Failure> {
+        let root = app.find_project_root()?;
         // Before they are read: a change in between is found by the next look.
-        let stamp = SettingsStamp::of_project(&app.find_project_root()?);
-        let project = app.find_project()?;
+        let stamp = SettingsStamp::of_project(&root);
+        let (project, problem) = match load_present(&root) {
+            Ok(project) => {
+                remember_good_settings(&root);
+                (project, None)
+            }
+            Err(failure) => match last_good(&root) {
+                Some(project) => (project, Some(Arc::new(failure))),
+                None => return Err(failure),
+            },
+        };
         let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
         let loaded = LoadedProject::resolve(project, &*store)?;
         Ok(Self {
             loaded: RwLock::new(Arc::new(loaded)),
             looked_at: Mutex::new((Instant::now(), stamp)),
+            problem: Mutex::new(problem),
             idle: Mutex::new(vec![store]),
             using: RwLock::default(),
             commands: None,
@@ -125,24 +153,27 @@ impl StorePool {
                 return before;
             }
         }
-        match self.load_again(&before.project) {
-            Ok(Some(loaded)) => {
-                let loaded = Arc::new(loaded);
-                let mut kept = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
-                *kept = loaded.clone();
-                loaded
-            }
-            Ok(None) => before,
+        let loaded = self.load_again(&before.project);
+        let (loaded, problem) = match loaded {
+            Ok(loaded) => (loaded, None),
             Err(failure) => {
                 let line = format!("the settings stay as they were: {}", failure.message);
                 before.project.append_log_message(&line);
-                before
+                (None, Some(Arc::new(failure)))
             }
-        }
+        };
+        *self.lock_problem() = problem;
+        let Some(loaded) = loaded.map(Arc::new) else {
+            return before;
+        };
+        remember_good_settings(&loaded.project.root);
+        let mut kept = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        *kept = loaded.clone();
+        loaded
     }
 
     fn load_again(&self, before: &Project) -> Result<Option<LoadedProject>, Failure> {
-        let project = Project::load(&before.root)?;
+        let project = load_present(&before.root)?;
         let state_of = |project: &Project| {
             let settings = &project.settings;
             (
@@ -159,6 +190,10 @@ impl StorePool {
         // A store of its own: all of the pool may be in use.
         let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
         LoadedProject::resolve(project, &*store).map(Some)
+    }
+
+    fn lock_problem(&self) -> MutexGuard<'_, Option<Arc<Failure>>> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_idle_stores(&self) -> MutexGuard<'_, Vec<Box<dyn Store>>> {
@@ -342,7 +377,21 @@ impl Workspace for StorePool {
         self.current().policy.clone()
     }
 
+    fn settings_problem(&self) -> Option<Arc<Failure>> {
+        self.current();
+        self.lock_problem().clone()
+    }
+
     fn local_person(&self) -> Principal {
         Principal::Human(settings::local_user_name())
+    }
+}
+
+/// Loads the project with the settings in its files. Settings that are gone are no empty ones: the
+/// project would be another one, with other gates.
+fn load_present(root: &Path) -> Result<Project, Failure> {
+    match Project::find_missing_config(root) {
+        Some(failure) => Err(failure),
+        None => Project::load(root),
     }
 }

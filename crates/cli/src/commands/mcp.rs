@@ -86,8 +86,8 @@ impl ToolArgs {
 impl McpArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         // The client started this process, so it can run commands anyway; here evidence may run.
-        let surface =
-            StorePool::open(app).and_then(|place| self.offered.surface_on(place.allow_commands()));
+        let surface = StorePool::open_or_last_good(app)
+            .and_then(|place| self.offered.surface_on(place.allow_commands()));
         let served = surface.and_then(|surface| serve_stdio(surface).map_err(Failure::unavailable));
         match served {
             Ok(()) => Ok(ExitCode::Done),

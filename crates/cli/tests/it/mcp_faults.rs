@@ -1,5 +1,7 @@
 //! `tl mcp`: what no client should send, and many clients at once.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use crate::mcp::{Client, ERAS, Era, act};
@@ -226,4 +228,42 @@ fn a_client_may_give_sockets_instead_of_pipes() {
     drop(input);
     assert_eq!(lines.next(), None);
     assert_eq!(child.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
+fn broken_settings_leave_the_last_good_ones_in_force_and_are_told() {
+    ERAS.into_iter().for_each(broken_settings);
+}
+
+fn broken_settings(era: Era) {
+    let project = planned();
+    // An earlier server has remembered them.
+    Client::start(&project, era, &[]).call("work_where", json!({}));
+    let config = project.read(".throughline/config.toml");
+    let broken = "[policy.gates]\nhierarchy = \"perhaps\"\n";
+    let said = |answer: &Value| {
+        let said = answer["structuredContent"]["warnings"].to_string();
+        said.contains("expected one of `off`, `warn`, `block`")
+            && said.contains("the last good settings stay in force")
+    };
+    project.write(".throughline/config.toml", broken);
+    let mut client = Client::start(&project, era, &[]);
+    let read = json!({ "node": "act-1" });
+    for (tool, arguments, is_told) in [
+        ("plan_read", &read, true),
+        ("plan_read", &read, false),
+        ("work_where", &json!({}), true),
+        ("work_brief", &json!({}), true),
+    ] {
+        let answer = client.call(tool, arguments.clone());
+        assert_eq!(said(&answer), is_told, "{tool}: {answer}");
+    }
+    // A running server is told of the repair and of the next mistake as well.
+    for (text, is_told) in [(&config, false), (&broken.to_owned(), true)] {
+        project.write(".throughline/config.toml", text);
+        // Settings are looked at five times a second.
+        std::thread::sleep(Duration::from_millis(300));
+        let answer = client.call("plan_read", read.clone());
+        assert_eq!(said(&answer), is_told, "{answer}");
+    }
 }

@@ -33,6 +33,8 @@ pub struct Surface {
     selection: ToolSelection,
     chosen: Arc<Mutex<Definitions>>,
     last_listing: Arc<LastListing>,
+    /// The settings problem that the client was told.
+    told_problem: Arc<Mutex<Option<Arc<Failure>>>>,
     /// The session that a client named for a call.
     session: Option<String>,
 }
@@ -110,6 +112,7 @@ impl Surface {
                 version: 0,
             })),
             last_listing: Arc::default(),
+            told_problem: Arc::default(),
             session: None,
         })
     }
@@ -327,6 +330,7 @@ impl Surface {
         });
         match outcome {
             Ok(mut value) => {
+                warnings.extend(self.take_settings_problem(tool));
                 if let (false, Some(fields)) = (warnings.is_empty(), value.as_object_mut()) {
                     // Only if there are any: the member would cost tokens in every result.
                     fields.insert("warnings".to_owned(), json!(warnings));
@@ -342,6 +346,23 @@ impl Surface {
             }
             Err(failure) => Called::Failed(render_failure(&failure, &tools, &profiles)),
         }
+    }
+
+    /// Returns why the settings cannot be used: once, and whenever a client asks where it is.
+    fn take_settings_problem(&self, tool: &Tool) -> Option<String> {
+        let problem = self.workspace.settings_problem();
+        let mut told = self
+            .told_problem
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_told = match (&*told, &problem) {
+            (Some(told), Some(problem)) => Arc::ptr_eq(told, problem),
+            _ => false,
+        };
+        told.clone_from(&problem);
+        let always = matches!(tool.name, "work_brief" | "work_where");
+        let problem = problem.filter(|_| always || !is_told)?;
+        Some(describe_settings_problem(&problem))
     }
 
     /// Returns the question a call asks `person`; `None` if there is nothing to ask.
@@ -407,6 +428,14 @@ impl Surface {
             ),
         }
     }
+}
+
+/// Describes broken settings to a client that cannot run `tl config check`.
+fn describe_settings_problem(problem: &Failure) -> String {
+    format!(
+        "{}. Until it is fixed, the last good settings stay in force. Tell the person: `tl config check` shows it.",
+        problem.message
+    )
 }
 
 /// Renders the next steps of a result, wherever they are in it, and the commands in texts of ours.
