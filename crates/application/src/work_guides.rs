@@ -7,6 +7,7 @@ use domain::ids::{Digest32, Principal};
 use domain::node::Node;
 use domain::ports::{Snapshot, Transaction};
 use domain::session_state::{PendingPhase, SessionState};
+use domain::work::phase_order::is_building_phase;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -16,8 +17,10 @@ use crate::session_state::{load_session_state, store_session_state};
 /// What a session does when a guide may be due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuidedStep {
-    /// A person's prompt, or an edit of the project's files.
-    Work,
+    /// A person's prompt.
+    Prompt,
+    /// An edit of the project's files.
+    Edit,
     /// A change of its ticket.
     WriteTicket,
     /// Any other call.
@@ -45,7 +48,7 @@ pub(crate) fn give_due_guide(
             remember_guide(ctx, session, &ticket);
             Ok(Some(text))
         }
-        true if step == GuidedStep::Work && has_lost_guide(ctx, session, &node) => {
+        true if has_lost_guide(ctx, session, &node, step) => {
             let ticket = load_ticket(ctx, state, node, None)?;
             let guides = &session.conversation.guides;
             let text = ticket.render_context_text(ctx, state, guides)?;
@@ -84,14 +87,27 @@ pub(crate) fn announce_phase(
     Ok(Some(text))
 }
 
-/// Whether the conversation no longer contains the guide of the ticket's phase, which the session was
-/// given. Decided by the name: no file is read for it.
-fn has_lost_guide(ctx: &Context<'_>, session: &SessionState, node: &Node) -> bool {
+/// Whether a step goes on with a ticket whose guide the session was given, and the conversation no
+/// longer contains. Decided by the name: no file is read for it.
+fn has_lost_guide(
+    ctx: &Context<'_>,
+    session: &SessionState,
+    node: &Node,
+    step: GuidedStep,
+) -> bool {
     let named = node.description.work.as_ref();
-    let phase = named.and_then(|keys| keys.phase.as_deref());
-    let profile = ctx.find_profile(&node.profile);
-    let phase = profile.and_then(|profile| find_phase(profile, phase));
+    let named = named.and_then(|keys| keys.phase.as_deref());
+    let Some(profile) = ctx.find_profile(&node.profile) else {
+        return false;
+    };
+    let goes_on = match step {
+        GuidedStep::Prompt => true,
+        // In the phases before, an edit of other files is not the work of the ticket.
+        GuidedStep::Edit => is_building_phase(&profile.work_phases, named),
+        GuidedStep::WriteTicket | GuidedStep::Other => false,
+    };
     let guides = &session.conversation.guides;
+    let phase = find_phase(profile, named).filter(|_| goes_on);
     phase.is_some_and(|phase| !guides.contains_key(&phase.guide))
 }
 

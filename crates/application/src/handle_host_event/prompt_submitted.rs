@@ -124,7 +124,7 @@ fn decide_prompt(
                 own,
                 NewsScope::All,
             )?,
-            give_due_guide(ctx, gathered.state, &mut session, GuidedStep::Work)?,
+            give_due_guide(ctx, gathered.state, &mut session, GuidedStep::Prompt)?,
             count_overdue_lines(ctx, gathered.state, &mut session.work)?,
         ),
     };

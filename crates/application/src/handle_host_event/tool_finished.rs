@@ -150,7 +150,7 @@ impl FinishedCall<'_> {
         let mut files = self.surroundings.files.iter();
         match writes_ticket {
             true => GuidedStep::WriteTicket,
-            false if files.any(|file| !is_exempt(ctx.profiles, file)) => GuidedStep::Work,
+            false if files.any(|file| !is_exempt(ctx.profiles, file)) => GuidedStep::Edit,
             false => GuidedStep::Other,
         }
     }

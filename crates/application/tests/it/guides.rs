@@ -26,12 +26,14 @@ fn guided_session<'w>(world: &'w World, git: &'w FakeGit, host: Host) -> Session
 fn a_guide_lost_in_a_compaction_is_given_again_once() {
     for host in [Host::ClaudeCode, Host::Codex, Host::Cursor, Host::Gemini] {
         let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+        let ticket = "---\nid: 017a\nphase: implement\n---\n# Lines\n";
+        world.files.edit("tickets/017a-loc/ticket.md", ticket);
         let session = guided_session(&world, &git, host);
         let edit = || {
             let told = session.write("src/a.rs", "fn a() {}\n").reply.context;
             told.unwrap_or_default()
         };
-        assert!(!edit().contains("# Intake"), "{host:?}: it was entered");
+        assert!(!edit().contains("# Implement"), "{host:?}: it was entered");
         session.handle(Happening::Compacting);
         match host.restarts_after_compaction() {
             true => drop(session.handle(Happening::SessionStarted {
@@ -41,10 +43,10 @@ fn a_guide_lost_in_a_compaction_is_given_again_once() {
         }
         let told = edit();
         assert!(
-            told.contains("# Intake") && told.contains("# Lines"),
+            told.contains("# Implement") && told.contains("# Lines"),
             "{host:?}: {told}"
         );
-        assert!(!edit().contains("# Intake"), "{host:?}: once");
+        assert!(!edit().contains("# Implement"), "{host:?}: once");
     }
 }
 
