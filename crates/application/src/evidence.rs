@@ -9,7 +9,7 @@ use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::policy::GateMode;
-use domain::ports::{FileReadResult, FileStatResult, FolderEntryKind, Snapshot};
+use domain::ports::{FileReadResult, Snapshot};
 use domain::profile::EvidenceNeed;
 use domain::record;
 use domain::review::{LoopState, Review};
@@ -24,11 +24,14 @@ use serde::Serialize;
 use crate::completion::{CompletionScope, find_gaps};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
-use crate::evidence_inputs::{digest_inputs, find_unmatched_input};
+use crate::evidence_inputs::{
+    describe_changed_inputs, digest_inputs, digest_lines, find_unmatched_input, list_inputs,
+};
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{observe_node, with_new_files, with_recorded_node_files};
 use crate::scan::ScanScope;
+use crate::test_reports::{ReportBefore, ReportedTest};
 
 /// The evidence of a node.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -169,11 +172,15 @@ pub fn run_evidence(
     for proof in &declared.proofs {
         // The digest is taken before the command runs: an input changed meanwhile makes the result
         // stale instead of proving a text that was never tested.
-        let inputs = digest_inputs(ctx, &*ctx.store.begin_read()?, &node, &proof.asks)?;
-        results.push((
-            proof.asks.clone(),
-            run_proof(ctx, &path, &proof.asks, inputs, most)?,
-        ));
+        let list_inputs_now = || list_inputs(ctx, &*ctx.store.begin_read()?, &node, &proof.asks);
+        let before = list_inputs_now()?;
+        let mut ran = run_proof(ctx, &path, &proof.asks, digest_lines(&before), most)?;
+        if ran.result.passed
+            && let Some(note) = describe_changed_inputs(&before, &list_inputs_now()?)
+        {
+            ran.result.output = shorten_output(&(ran.result.output + &note)).to_owned();
+        }
+        results.push((proof.asks.clone(), ran));
     }
     with_new_files(ctx, None, |planned, tx| {
         // Read again under the lock: proofs may have been declared or removed while the commands ran.
@@ -245,20 +252,31 @@ fn run_proof(
         ProofCheck::Test {
             test, run, report, ..
         } => {
+            let before = report.as_deref().map(|path| ReportBefore::look(ctx, path));
             let ran = run_command(run)?;
-            let outcome = find_reported_outcome(ctx, test, report.as_deref(), &ran.output);
-            let (passed, note) = match outcome {
-                Some(TestOutcome::Passed) => (true, None),
-                Some(TestOutcome::Failed) => (false, None),
+            let reported = match &before {
+                Some(before) => before.find_outcome(ctx, test),
+                None => find_test_outcome(&parse_test_report(&ran.output), test)
+                    .map_or(ReportedTest::NotNamed, ReportedTest::Outcome),
+            };
+            let is_success = ran.exit_code == Some(0);
+            let (passed, note) = match reported {
+                ReportedTest::Outcome(TestOutcome::Passed) if is_success => (true, None),
+                // Other tests failed, as they do while another scenario is red.
+                ReportedTest::Outcome(TestOutcome::Passed) => {
+                    (true, Some("passed, and the command failed"))
+                }
+                ReportedTest::Outcome(TestOutcome::Failed) => (false, None),
                 // Not a pass, although the exit code is 0: a skipped or misspelt test proves
                 // nothing.
-                Some(TestOutcome::Skipped) => (false, Some("was skipped")),
-                None => (false, Some("is not among the results")),
+                ReportedTest::Outcome(TestOutcome::Skipped) => (false, Some("was skipped")),
+                ReportedTest::NotNamed => (false, Some("is not among the results")),
+                ReportedTest::NoReport => (false, Some("was not run: no report was written")),
             };
             // A test that does not even compile fails, too; one that does not exist yet does not.
-            failed_test = match outcome {
-                Some(outcome) => outcome == TestOutcome::Failed,
-                None => ran.exit_code != Some(0),
+            failed_test = match reported {
+                ReportedTest::Outcome(outcome) => outcome == TestOutcome::Failed,
+                ReportedTest::NotNamed | ReportedTest::NoReport => !is_success,
             };
             let note = note.map(|note| format!("\n(test `{test}` {note})"));
             (
@@ -268,9 +286,14 @@ fn run_proof(
             )
         }
         ProofCheck::File { path } => {
-            // An empty file proves nothing: it is what `touch` leaves.
-            let there = matches!(ctx.files.stat_file(path), FileStatResult::Present(stamp) if stamp.size > 0);
-            (there, None, String::new())
+            let has_content = match ctx.files.read_file(path, MAX_PROOF_FILE_BYTES) {
+                // An empty file proves nothing: it is what `touch` leaves.
+                FileReadResult::Text { text, .. } => !text.trim().is_empty(),
+                // A picture or another file that is no text; an empty one is text.
+                FileReadResult::Unreadable { .. } => true,
+                FileReadResult::Missing => false,
+            };
+            (has_content, None, String::new())
         }
         ProofCheck::Review { review } => (
             review_passed(&*ctx.store.begin_read()?, review)?,
@@ -309,39 +332,8 @@ fn refuse_unmatched_input(
     }
 }
 
-/// Maximum number of report files that are read.
-const MAX_REPORT_FILES: usize = 400;
-
-/// Maximum size of a report.
-const MAX_REPORT_BYTES: u64 = 16 * 1024 * 1024;
-
-/// Returns the outcome of a test by the report the command wrote, or else by its output.
-fn find_reported_outcome(
-    ctx: &Context<'_>,
-    test: &str,
-    report: Option<&str>,
-    output: &str,
-) -> Option<TestOutcome> {
-    let Some(report) = report else {
-        return find_test_outcome(&parse_test_report(output), test);
-    };
-    let read_report = |path: &str| match ctx.files.read_file(path, MAX_REPORT_BYTES) {
-        FileReadResult::Text { text, .. } => parse_test_report(&text),
-        FileReadResult::Missing | FileReadResult::Unreadable { .. } => Vec::new(),
-    };
-    let mut results = read_report(report);
-    // Some runners write one file per test class into a folder.
-    if results.is_empty() {
-        let files = ctx.files.list_folder(report).into_iter();
-        for file in files
-            .filter(|entry| entry.kind == FolderEntryKind::File && entry.name.ends_with(".xml"))
-            .take(MAX_REPORT_FILES)
-        {
-            results.extend(read_report(&format!("{report}/{}", file.name)));
-        }
-    }
-    find_test_outcome(&results, test)
-}
+/// Maximum size of a file that is read to see that it is not empty; a larger one is not.
+const MAX_PROOF_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Whether a review is complete.
 fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {

@@ -5,7 +5,7 @@
 //! tests), so that later milestones do not touch earlier proofs; a node that names no files depends on
 //! all files of the repository.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::ids::Digest32;
 use domain::node::Node;
@@ -17,6 +17,9 @@ use domain::work::uncommitted::{is_excluded, is_exempt};
 use crate::context::Context;
 use crate::failure::Failure;
 
+/// Maximum number of changed inputs that are named.
+const MAX_SHOWN_INPUTS: usize = 3;
+
 /// Returns a digest of the inputs of a proof as they are now.
 pub(crate) fn digest_inputs(
     ctx: &Context<'_>,
@@ -24,6 +27,50 @@ pub(crate) fn digest_inputs(
     node: &Node,
     asks: &ProofCheck,
 ) -> Result<Digest32, Failure> {
+    Ok(digest_lines(&list_inputs(ctx, state, node, asks)?))
+}
+
+/// Returns the digest of listed inputs.
+pub(crate) fn digest_lines(inputs: &[String]) -> Digest32 {
+    Digest32::of_bytes(inputs.join("\n").as_bytes())
+}
+
+/// Says which inputs a command changed while it ran: its result is stale at once, whoever changed
+/// them.
+pub(crate) fn describe_changed_inputs(before: &[String], after: &[String]) -> Option<String> {
+    let path_of = |line: &String| {
+        let path = line.rsplit_once(' ').map_or("", |(path, _)| path);
+        path.to_owned()
+    };
+    let (was, is): (BTreeSet<_>, BTreeSet<_>) = (before.iter().collect(), after.iter().collect());
+    let changed: BTreeSet<String> = was
+        .symmetric_difference(&is)
+        .map(|line| path_of(line))
+        .collect();
+    let shown: Vec<String> = changed
+        .iter()
+        .take(MAX_SHOWN_INPUTS)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    let more = match changed.len().saturating_sub(MAX_SHOWN_INPUTS) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    (!changed.is_empty()).then(|| {
+        format!(
+            "\n(inputs changed while it ran: {}{more}. If the command writes them, add them to .gitignore, or name the inputs with --input)",
+            shown.join(", ")
+        )
+    })
+}
+
+/// Returns the inputs of a proof as they are now, a line with path and content hash for each.
+pub(crate) fn list_inputs(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    asks: &ProofCheck,
+) -> Result<Vec<String>, Failure> {
     let mut seen: Vec<String> = Vec::new();
     match asks {
         ProofCheck::Command { inputs, .. } | ProofCheck::Test { inputs, .. } => {
@@ -32,7 +79,8 @@ pub(crate) fn digest_inputs(
                 false => inputs.clone(),
             };
             if inputs.is_empty() {
-                seen = list_repository(ctx, &|path| Some(path.to_owned()))?;
+                let others = |path: &str| (!is_report_of(asks, path)).then(|| path.to_owned());
+                seen = list_repository(ctx, &others)?;
             }
             for input in &inputs {
                 let (folder, pattern) = split_glob(input);
@@ -53,7 +101,21 @@ pub(crate) fn digest_inputs(
             );
         }
     }
-    Ok(Digest32::of_bytes(seen.join("\n").as_bytes()))
+    Ok(seen)
+}
+
+/// Whether the command of a proof writes this file: a report is a result, not an input.
+fn is_report_of(asks: &ProofCheck, path: &str) -> bool {
+    let ProofCheck::Test {
+        report: Some(report),
+        ..
+    } = asks
+    else {
+        return false;
+    };
+    let report = report.trim_end_matches('/');
+    path.strip_prefix(report)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns the first declared input that matches no file: a result for it would never be stale.
@@ -89,17 +151,19 @@ pub(crate) fn depends_on_repository(
     })
 }
 
-/// Returns the digest of all files of the repository, as [`digest_inputs`] does, by the paths that
-/// `target_of` gives them; it returns `None` for a file that is removed.
-pub(crate) fn digest_repository(
-    ctx: &Context<'_>,
-    target_of: &dyn Fn(&str) -> Option<String>,
-) -> Result<Digest32, Failure> {
-    let lines = list_repository(ctx, target_of)?;
-    Ok(Digest32::of_bytes(lines.join("\n").as_bytes()))
+/// Returns the digest of all files of the repository for a proof, as [`digest_inputs`] does.
+pub(crate) fn digest_repository(repository: &[String], asks: &ProofCheck) -> Digest32 {
+    let is_input = |line: &&String| {
+        let path = line.rsplit_once(' ').map_or("", |(path, _)| path);
+        !is_report_of(asks, path)
+    };
+    let inputs: Vec<String> = repository.iter().filter(is_input).cloned().collect();
+    digest_lines(&inputs)
 }
 
-fn list_repository(
+/// Lists all files of the repository, a line with path and content hash for each, by the paths that
+/// `target_of` gives them; it returns `None` for a file that is removed.
+pub(crate) fn list_repository(
     ctx: &Context<'_>,
     target_of: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<String>, Failure> {

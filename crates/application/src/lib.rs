@@ -31,6 +31,7 @@ mod scan_summary;
 mod session_position;
 mod session_state;
 mod status_cascade;
+mod test_reports;
 mod ticket_file;
 mod ticket_files;
 mod ticket_ids;

@@ -16,7 +16,9 @@ use super::path_records::ChangedPaths;
 use super::shape_files::ShapeFiles;
 use crate::context::Context;
 use crate::evidence::node_of_evidence;
-use crate::evidence_inputs::{depends_on_repository, digest_inputs, digest_repository};
+use crate::evidence_inputs::{
+    depends_on_repository, digest_inputs, digest_repository, list_repository,
+};
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
 use crate::locate::load_node;
@@ -65,8 +67,8 @@ struct FollowedEvidence<'f> {
     state: &'f dyn Snapshot,
     moved: MovedThings<'f>,
     others: &'f [Fact],
-    /// Digests of all files before and after: listing a repository starts processes.
-    repository: Option<(Digest32, Digest32)>,
+    /// All files before and after: listing a repository starts processes.
+    repository: Option<(Vec<String>, Vec<String>)>,
 }
 
 impl FollowedEvidence<'_> {
@@ -79,7 +81,13 @@ impl FollowedEvidence<'_> {
         let node = load_node(self.state, node)?;
         let of_repository = depends_on_repository(self.state, &node, &before)?;
         let (was, now) = match of_repository {
-            true if self.moves_other_files() => self.digest_all_files()?,
+            true if self.moves_other_files() => {
+                let (was, now) = self.list_all_files()?;
+                (
+                    digest_repository(was, &before),
+                    digest_repository(now, &proof.asks),
+                )
+            }
             false if before != proof.asks => (
                 digest_inputs(self.ctx, self.state, &node, &before)?,
                 match &proof.asks {
@@ -149,16 +157,19 @@ impl FollowedEvidence<'_> {
         sources.any(|path| !is_exempt(self.ctx.profiles, path))
     }
 
-    fn digest_all_files(&mut self) -> Result<(Digest32, Digest32), Failure> {
-        if let Some(known) = self.repository {
-            return Ok(known);
-        }
-        let files = self.moved.files;
-        let before = digest_repository(self.ctx, &|path| Some(path.to_owned()))?;
-        let after = digest_repository(self.ctx, &|path| {
-            (!files.is_removed(path)).then(|| files.target_of(path))
-        })?;
-        Ok(*self.repository.insert((before, after)))
+    fn list_all_files(&mut self) -> Result<&(Vec<String>, Vec<String>), Failure> {
+        let listed = match self.repository.take() {
+            Some(known) => known,
+            None => {
+                let files = self.moved.files;
+                let before = list_repository(self.ctx, &|path| Some(path.to_owned()))?;
+                let after = list_repository(self.ctx, &|path| {
+                    (!files.is_removed(path)).then(|| files.target_of(path))
+                })?;
+                (before, after)
+            }
+        };
+        Ok(self.repository.insert(listed))
     }
 }
 

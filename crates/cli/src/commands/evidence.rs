@@ -177,6 +177,9 @@ fn print_proposal(app: &App, node: &NodeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Done)
 }
 
+/// Maximum number of lines shown of the output of a failed proof.
+const MAX_SHOWN_LINES: usize = 10;
+
 fn print_evidence(app: &App, view: &EvidenceView) {
     app.ui.print_line(styled(BOLD, &view.node));
     for one in &view.proofs {
@@ -199,19 +202,15 @@ fn print_evidence(app: &App, view: &EvidenceView) {
                 DIM,
                 format!("    {} by {}{code}", result.at, result.by),
             ));
-            if !result.passed {
-                result
-                    .output
-                    .lines()
-                    .rev()
-                    .take(10)
-                    // The last lines: test runners print their summary there.
-                    .collect::<Vec<_>>()
-                    .iter()
-                    .rev()
-                    .for_each(|line| {
-                        app.ui.print_line(format!("    {line}"));
-                    });
+            let lines: Vec<&str> = result.output.lines().collect();
+            let shown = match result.passed {
+                // The last lines: test runners print their summary there.
+                false => lines.len().min(MAX_SHOWN_LINES),
+                // Of a pass only our own remark, which comes last.
+                true => usize::from(lines.last().is_some_and(|line| line.starts_with('('))),
+            };
+            for line in lines.iter().skip(lines.len() - shown) {
+                app.ui.print_line(format!("    {line}"));
             }
         }
     }

@@ -249,3 +249,70 @@ fn a_client_that_started_the_program_runs_what_it_declared() {
         client.end();
     }
 }
+
+/// A report of an earlier run proves nothing when the command failed before it wrote one.
+#[test]
+fn a_report_that_this_run_did_not_write_does_not_count() {
+    let project = tickets();
+    project.write(
+        "build.sh",
+        "grep -q broken src/main.rs && exit 1\nmkdir -p reports\nif grep -q works src/main.rs; then \
+         echo \"<testcase name='loc tracking' time='$(date +%N)'/>\"; else \
+         echo \"<testcase name='loc tracking' time='$(date +%N)'><failure/></testcase>\"; fi > reports/a.xml\n",
+    );
+    project.ok(&[
+        "evidence",
+        "add",
+        SCENARIO,
+        "--test",
+        "loc tracking",
+        "--report",
+        "reports",
+        "--",
+        "sh",
+        "build.sh",
+    ]);
+    let run = |source: &str| {
+        project.write("src/main.rs", source);
+        let _ = project.run(&["evidence", "run", SCENARIO]);
+        project.json(&["evidence", "show", SCENARIO])["proofs"][0].clone()
+    };
+    assert_eq!(run("fn main() {}\n")["standing"], json!("failed"));
+    // The report is not ignored by git, and differs with every run: it is a result, not an input.
+    assert_eq!(run("fn main() { works() }\n")["standing"], json!("fresh"));
+    let broken = run("fn main() { broken() }\n");
+    assert_eq!(broken["standing"], json!("failed"), "{broken}");
+    assert!(
+        broken["result"]["output"]
+            .as_str()
+            .is_some_and(|output| output.contains("no report was written")),
+        "{broken}"
+    );
+}
+
+/// A command that changes its own inputs is stale at once; the file is named.
+#[test]
+fn a_file_that_the_command_writes_is_named_when_it_makes_its_result_stale() {
+    let project = tickets();
+    project.ok(&[
+        "evidence",
+        "add",
+        "017b",
+        "--",
+        "sh",
+        "-c",
+        "date +%N > cov.out",
+    ]);
+    let ran = project.run(&["evidence", "run", "017b"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(
+        ran.stdout.contains("`cov.out`") && ran.stdout.contains(".gitignore"),
+        "{ran:?}"
+    );
+    assert_eq!(standing(&project), json!("stale"));
+    project.write(".gitignore", "cov.out\n");
+    project.ok(&["evidence", "run", "017b"]);
+    assert_eq!(standing(&project), json!("fresh"));
+}
+
+const SCENARIO: &str = "017a/loc-tracking";

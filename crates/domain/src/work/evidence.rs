@@ -93,7 +93,7 @@ impl ProofCheck {
     /// `sh -c "cargo test || true"`.
     #[must_use]
     pub fn cannot_fail(&self) -> bool {
-        let Self::Command { run, .. } = self else {
+        let (Self::Command { run, .. } | Self::Test { run, .. }) = self else {
             return false;
         };
         match run.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -311,6 +311,13 @@ mod tests {
             &["sh", "-c", "cargo test; echo done"],
         ] {
             assert!(command(run).cannot_fail(), "{run:?}");
+            let test = ProofCheck::Test {
+                test: "finds".to_owned(),
+                run: run.iter().map(|word| (*word).to_owned()).collect(),
+                inputs: Vec::new(),
+                report: Some("report.xml".to_owned()),
+            };
+            assert!(test.cannot_fail(), "{run:?}");
         }
         for run in [
             &["cargo", "test"][..],
