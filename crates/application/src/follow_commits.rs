@@ -10,6 +10,7 @@ use domain::operation::Verb;
 use domain::policy::GateMode;
 use domain::ports::{NewOperation, Snapshot, Transaction};
 use domain::record;
+use domain::work::history::EmptyStep;
 use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
 
 use crate::completion::follow_progress;
@@ -47,9 +48,14 @@ pub(crate) fn follow_commits(
     }
     let mut told = Vec::new();
     // The note is saved, so this is said once for each commit.
-    if let Some(subject) = empty_step {
+    if let Some(step) = empty_step {
+        let changes = match step.changes_plans {
+            true => "only plans",
+            false => "no file",
+        };
         told.push(format!(
-            "Throughline: `{subject}` changes no file, so it is no step of a scenario."
+            "Throughline: `{}` changes {changes}, so it is no step of a scenario.",
+            step.subject
         ));
     }
     if !changed.is_empty() {
@@ -66,8 +72,8 @@ pub(crate) struct CommitChanges {
     note: Option<CycleNote>,
     /// The scenarios about which there is news.
     changed: Vec<(Node, Tdd, Progress)>,
-    /// Subject of the newest commit, if it names a step and changes no file.
-    empty_step: Option<String>,
+    /// The newest commit, if it names a step and changes nothing that a step could be.
+    empty_step: Option<EmptyStep>,
 }
 
 /// Derives what the history of HEAD changes in the records of a ticket; `None` if HEAD is where they

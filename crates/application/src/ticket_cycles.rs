@@ -13,8 +13,8 @@ use domain::ports::{CommitHistory, Snapshot, Transaction};
 use domain::record;
 use domain::work::focus::Focus;
 use domain::work::history::{
-    CycleInputs, HistoryMark, ScenarioInput, WorkSpan, find_base, find_empty_step, fold_cycles,
-    list_work_spans,
+    CycleInputs, EmptyStep, HistoryMark, ScenarioInput, WorkSpan, find_base, find_empty_step,
+    fold_cycles, list_work_spans,
 };
 use domain::work::tdd::{ScenarioDecision, Tdd};
 use serde::{Deserialize, Serialize};
@@ -34,8 +34,8 @@ pub(crate) struct TicketCycles {
     pub(crate) recorded: BTreeMap<NodeId, Tdd>,
     /// The note to save with them; `None` if the records are up to date.
     pub(crate) note: Option<CycleNote>,
-    /// Subject of the newest commit, if it names a step and changes no file.
-    pub(crate) empty_step: Option<String>,
+    /// The newest commit, if it names a step and changes nothing that a step could be.
+    pub(crate) empty_step: Option<EmptyStep>,
 }
 
 /// Where the recorded cycles of a ticket were derived. A note: if it is lost, they are derived
@@ -165,6 +165,7 @@ pub(crate) fn load_cycles(
         has_own_focus: &work.sessions,
         lines: &note.lines,
         prefixes: &ctx.policy.commits,
+        profiles: ctx.profiles,
         requires_test: is_test_required(ctx),
     });
     note.head = Some(head);
@@ -177,7 +178,7 @@ pub(crate) fn load_cycles(
             .collect(),
         recorded,
         note: Some(note),
-        empty_step: find_empty_step(&history, &ctx.policy.commits).map(str::to_owned),
+        empty_step: find_empty_step(&history, &ctx.policy.commits, ctx.profiles),
     })
 }
 

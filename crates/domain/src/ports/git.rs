@@ -97,9 +97,12 @@ pub struct HistoryCommit {
     pub reverts: Option<String>,
     /// Whether it was committed under another name than the one this repository commits under.
     pub is_foreign: bool,
-    /// Whether it has the same files as its parent.
+    /// Whether the files of its parent have the same content.
     #[serde(default)]
     pub is_empty: bool,
+    /// Paths of the files whose content it changes.
+    #[serde(default)]
+    pub changed_files: Vec<String>,
 }
 
 impl HistoryCommit {

@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::NodeId;
 use crate::ports::{CommitHistory, HistoryCommit};
+use crate::profile::Profile;
 use crate::time::Timestamp;
 use crate::work::focus::Focus;
 use crate::work::tdd::{
     Advance, CommitPrefixes, Cycle, ScenarioDecision, Tdd, advance_cycle, parse_commit_step,
 };
+use crate::work::uncommitted::is_exempt;
 
 /// A moment in the history: the commit HEAD was at, and the time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +100,8 @@ pub struct CycleInputs<'i> {
     /// Lines by [`HistoryCommit::change_key`].
     pub lines: &'i BTreeMap<String, u64>,
     pub prefixes: &'i CommitPrefixes,
+    /// The profiles that say which files are plans.
+    pub profiles: &'i [Profile],
     /// Whether commits complete only what a failing test preceded.
     pub requires_test: bool,
 }
@@ -115,7 +119,7 @@ pub fn fold_cycles(inputs: &CycleInputs<'_>) -> Vec<Tdd> {
     let base = find_base(inputs.spans).and_then(|mark| mark.head.as_deref());
     let place = CommitOrder { order, base };
     let mut states: Vec<ScenarioCycle> = inputs.scenarios.iter().map(ScenarioCycle::new).collect();
-    for (index, commit) in list_effective_commits(inputs.history) {
+    for (index, commit) in list_effective_commits(inputs.history, inputs.profiles) {
         let Some(step) = parse_commit_step(&commit.subject, inputs.prefixes) else {
             continue;
         };
@@ -164,15 +168,34 @@ pub fn fold_cycles(inputs: &CycleInputs<'_>) -> Vec<Tdd> {
         .collect()
 }
 
-/// Returns the subject of the newest commit, if it names a step of the cycle and changes no file.
+/// A commit that names a step of the cycle and changes nothing that a step could be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmptyStep {
+    pub subject: String,
+    /// Whether it changes plans alone; otherwise it changes no file.
+    pub changes_plans: bool,
+}
+
+/// Returns the newest commit, if it names a step of the cycle and changes nothing but plans.
 #[must_use]
-pub fn find_empty_step<'h>(
-    history: &'h CommitHistory,
+pub fn find_empty_step(
+    history: &CommitHistory,
     prefixes: &CommitPrefixes,
-) -> Option<&'h str> {
+    profiles: &[Profile],
+) -> Option<EmptyStep> {
     let newest = history.commits.last()?;
+    let changes_plans = changes_only_plans(newest, profiles);
     let is_step = parse_commit_step(&newest.subject, prefixes).is_some();
-    (newest.is_empty && is_step).then_some(newest.subject.as_str())
+    (is_step && (newest.is_empty || changes_plans)).then(|| EmptyStep {
+        subject: newest.subject.clone(),
+        changes_plans,
+    })
+}
+
+/// Whether a commit changes only plans and files of tickets, hosts and this program.
+fn changes_only_plans(commit: &HistoryCommit, profiles: &[Profile]) -> bool {
+    let files = &commit.changed_files;
+    !files.is_empty() && files.iter().all(|file| is_exempt(profiles, file))
 }
 
 /// Returns the scenario that takes the next commit: the entered one, or else the first open one.
@@ -302,7 +325,10 @@ fn find_span<'i>(
 
 /// Returns the commits that are in effect, oldest first, with their places: without empty and reverted
 /// ones, second copies of one change, and rewritten copies of what was there before the base.
-fn list_effective_commits(history: &CommitHistory) -> Vec<(usize, &HistoryCommit)> {
+fn list_effective_commits<'h>(
+    history: &'h CommitHistory,
+    profiles: &[Profile],
+) -> Vec<(usize, &'h HistoryCommit)> {
     let mut seen: BTreeSet<String> = history.left.iter().map(HistoryCommit::change_key).collect();
     let mut effective = vec![true; history.commits.len()];
     // The commit that each revert took back, by the revert's place.
@@ -332,8 +358,10 @@ fn list_effective_commits(history: &CommitHistory) -> Vec<(usize, &HistoryCommit
     }
     let commits = history.commits.iter().enumerate();
     commits
-        // The subject of an empty commit says that something was done, its files that nothing was.
-        .filter(|(index, commit)| effective[*index] && !commit.is_empty)
+        // The subject of such a commit says that something was done, its files that nothing was.
+        .filter(|(index, commit)| {
+            effective[*index] && !commit.is_empty && !changes_only_plans(commit, profiles)
+        })
         .collect()
 }
 

@@ -291,6 +291,7 @@ fn folded(commits: Vec<HistoryCommit>) -> Vec<(Option<Cycle>, bool, u64)> {
         has_own_focus: &BTreeSet::new(),
         lines: &lines,
         prefixes: &CommitPrefixes::default(),
+        profiles: &[],
         requires_test: false,
     });
     cycles
@@ -418,6 +419,7 @@ fn a_decision_about_a_scenario_keeps_the_commits_before_it() {
             has_own_focus: &BTreeSet::new(),
             lines: &BTreeMap::new(),
             prefixes: &CommitPrefixes::default(),
+            profiles: &[],
             requires_test: false,
         });
         cycles

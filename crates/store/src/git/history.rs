@@ -117,6 +117,10 @@ pub(super) fn read_commits_since(
             "--no-show-signature",
             "--encoding=UTF-8",
             "-z",
+            // The changed files of each commit follow its record.
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
             "--format=%m%H%n%P%n%T%n%at %ct%n%ae%n%ce%n%s%n%b",
             MAX_COUNT_OPTION,
             &range,
@@ -133,18 +137,28 @@ pub(super) fn read_commits_since(
     }
     let own = read_own_address(place)?;
     let mut history = CommitHistory::default();
-    let records = ended.said.split_terminator('\0');
+    let records = group_records(&ended.said);
     // The boundary is in the log, so the parent of every commit in the range is known.
-    let trees: HashMap<&str, &str> = records.clone().filter_map(parse_tree).collect();
-    for record in records {
+    let trees: HashMap<&str, &str> = records
+        .iter()
+        .filter_map(|(record, _)| parse_tree(record))
+        .collect();
+    for (record, files) in records {
         let Some(LoggedCommit {
             side,
             is_merge,
-            commit,
+            mut commit,
         }) = parse_logged_commit(record, &trees, own.as_deref())
         else {
             continue;
         };
+        // Another file mode is no change of content.
+        commit.is_empty |= !files.is_empty() && files.iter().all(|file| !file.has_new_content);
+        commit.changed_files = files
+            .into_iter()
+            .filter(|file| file.has_new_content)
+            .map(|file| file.path.to_owned())
+            .collect();
         if base == Some(commit.hash.as_str()) {
             history.base_committed_at = Some(commit.committed_at);
         }
@@ -169,6 +183,35 @@ fn read_own_address(place: &RepositoryPaths) -> Result<Option<String>, StoreFaul
     )?;
     let address = ended.said.trim();
     Ok((ended.code == 0 && !address.is_empty()).then(|| address.to_owned()))
+}
+
+/// A file that a commit changes.
+struct ChangedFile<'l> {
+    path: &'l str,
+    has_new_content: bool,
+}
+
+/// Splits the output of `git log --raw -z` into commits, each with its changed files.
+fn group_records(log: &str) -> Vec<(&str, Vec<ChangedFile<'_>>)> {
+    let mut records: Vec<(&str, Vec<ChangedFile<'_>>)> = Vec::new();
+    let mut fields = log.split_terminator('\0');
+    while let Some(field) = fields.next() {
+        // `:OLD-MODE NEW-MODE OLD-HASH NEW-HASH LETTER`, and the path in the next field. A commit begins
+        // with its mark.
+        let Some(change) = field.trim_start_matches('\n').strip_prefix(':') else {
+            records.push((field, Vec::new()));
+            continue;
+        };
+        let mut words = change.split(' ').skip(2);
+        let has_new_content = words.next() != words.next();
+        if let (Some(path), Some((_, files))) = (fields.next(), records.last_mut()) {
+            files.push(ChangedFile {
+                path,
+                has_new_content,
+            });
+        }
+    }
+    records
 }
 
 /// A record of `git log`.
@@ -214,6 +257,7 @@ fn parse_logged_commit(
             reverts: parse_reverted_hash(body),
             is_foreign: own.is_some_and(|own| own != committer),
             is_empty: trees.get(parents).is_some_and(|before| *before == tree),
+            changed_files: Vec::new(),
         },
     })
 }
