@@ -13,6 +13,7 @@ use domain::needs::is_open;
 use domain::node::{Content, Node, Progress};
 use domain::policy::GateMode;
 use domain::ports::{Snapshot, Transaction};
+use domain::presence::AbsentNode;
 use domain::profile::{EvidenceNeed, Level, RollUp};
 use domain::record;
 use domain::review::{LoopState, Review};
@@ -28,7 +29,7 @@ use crate::failure::Failure;
 use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{find_node, load_node, load_node_path};
 use crate::plan_documents::reconcile::list_unchanged_intents;
-use crate::removed_scenarios::{list_removed_scenarios, scenario_file};
+use crate::removed_scenarios::{is_item, list_removed_scenarios, scenario_file};
 use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
 use crate::ticket_files::count_ticket_files;
@@ -188,7 +189,7 @@ fn is_untouched(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<
 }
 
 /// Returns the children without which a ticket is completed: those that are dropped, and open ones
-/// that its file names and that are not below it any more. Each with what became of it.
+/// that are not below it any more. Each with what became of it.
 fn list_left_out(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -215,6 +216,16 @@ fn list_left_out(
         let is_complete = |one: &Node| one.progress == Progress::Complete;
         if !elsewhere.iter().any(is_complete) {
             left.push(format!("`{name}` (not below it any more)"));
+        }
+    }
+    // A folder that was moved out of the reach of the profile, or is on another branch.
+    for (_, absent) in record::read_records::<AbsentNode>(state, "")? {
+        let child = absent.node;
+        let is_known = left
+            .iter()
+            .any(|one| one.contains(&format!("`{}`", child.alias)));
+        if child.parent == Some(node.id) && is_open(&child) && !is_item(ctx, &child) && !is_known {
+            left.push(format!("`{}` (its file is not here)", child.alias));
         }
     }
     Ok(left)

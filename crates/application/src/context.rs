@@ -89,6 +89,13 @@ impl Notice {
                 "scenario `{scenario}` of `{ticket}` was deleted before it was done; `{ticket}` stays \
                  open until it is back, or until a person lets it pass (tl gate override done {ticket})"
             ),
+            Self::ScenarioReplaced {
+                ticket,
+                scenario,
+                by,
+            } => format!(
+                "scenario `{scenario}` of `{ticket}` was replaced by `{by}` before it was done"
+            ),
             Self::NeedsOpen { node, by } => {
                 format!("`{node}` needs `{by}`, which is not complete")
             }
@@ -143,6 +150,12 @@ pub enum Notice {
     Reopened { node: String, by: String },
     /// A scenario was deleted before it was done.
     ScenarioRemoved { ticket: String, scenario: String },
+    /// A scenario that was not done was deleted, and another one was added in its place.
+    ScenarioReplaced {
+        ticket: String,
+        scenario: String,
+        by: String,
+    },
     /// A node was begun before one that it needs.
     NeedsOpen { node: String, by: String },
     /// A file names a phase that its ticket may not be in yet; it counts all the same.
@@ -496,6 +509,7 @@ impl<'a> Context<'a> {
                     | Notice::LeftOut { .. }
                     | Notice::Reopened { .. }
                     | Notice::ScenarioRemoved { .. }
+                    | Notice::ScenarioReplaced { .. }
                     | Notice::NeedsOpen { .. }
                     | Notice::PhaseSkipped { .. }
             )

@@ -78,15 +78,20 @@ fn judge_removal(
     let (Some(profile), Some(phase)) = (profile, phase) else {
         return Ok(None);
     };
-    let is_replaced = |fact: &Fact| {
-        matches!(fact, Fact::NodeAdded { node }
-            if node.parent == scenario.parent && node.level == scenario.level)
-    };
-    // A new title is another scenario: the new one has to be done, so the ticket stays open by it.
     if scenario.progress == Progress::Complete
+        || facts.iter().any(|fact| removes_node(fact, ticket.id))
         || !are_scenarios_settled(&profile.work_phases, &phase)
-        || facts.iter().any(is_replaced)
     {
+        return Ok(None);
+    }
+    // Another title makes another scenario: it has to be done, so the ticket stays open by it. One
+    // excuses one.
+    if let Some(added) = find_replacement(state, scenario, facts)? {
+        ctx.push_notice(Notice::ScenarioReplaced {
+            ticket: ticket.alias.clone(),
+            scenario: scenario.alias.clone(),
+            by: added.alias.clone(),
+        });
         return Ok(None);
     }
     ctx.push_notice(Notice::ScenarioRemoved {
@@ -94,6 +99,45 @@ fn judge_removal(
         scenario: scenario.alias.clone(),
     });
     Ok(Some(RemovedScenario { phase }))
+}
+
+/// Whether a fact takes the file of a node away: its scenarios went with it.
+fn removes_node(fact: &Fact, id: NodeId) -> bool {
+    match fact {
+        Fact::ContentChanged { node, after, .. } => *node == id && *after == Content::Missing,
+        Fact::NodeRemoved { node } => node.id == id,
+        _ => false,
+    }
+}
+
+/// Returns the new scenario of the same ticket that takes the place of a removed one: the first removed
+/// one is paired with the first new one, and so on.
+fn find_replacement<'f>(
+    state: &dyn Snapshot,
+    scenario: &Node,
+    facts: &'f [Fact],
+) -> Result<Option<&'f Node>, Failure> {
+    let is_sibling = |node: &Node| node.parent == scenario.parent && node.level == scenario.level;
+    let mut place = 0;
+    for fact in facts {
+        let removed = match fact {
+            Fact::ContentChanged { node, after, .. } if *after == Content::Missing => {
+                state.load_node(*node)?
+            }
+            Fact::NodeRemoved { node } => Some((**node).clone()),
+            _ => None,
+        };
+        let Some(removed) = removed else { continue };
+        if removed.id == scenario.id {
+            break;
+        }
+        place += usize::from(is_sibling(&removed) && removed.progress != Progress::Complete);
+    }
+    let added = facts.iter().filter_map(|fact| match fact {
+        Fact::NodeAdded { node } if is_sibling(node) => Some(&**node),
+        _ => None,
+    });
+    Ok(added.skip(place).next())
 }
 
 /// Returns the file that the scenarios of a ticket are in.

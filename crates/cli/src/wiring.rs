@@ -644,6 +644,7 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
         | Notice::LeftOut { .. }
         | Notice::Reopened { .. }
         | Notice::ScenarioRemoved { .. }
+        | Notice::ScenarioReplaced { .. }
         | Notice::NeedsOpen { .. }
         | Notice::PhaseSkipped { .. } => {
             ui.print_warning(noticed.describe_claim().unwrap_or_default());

@@ -287,6 +287,7 @@ fn render_notice(noticed: &Notice) -> Option<String> {
         | Notice::LeftOut { .. }
         | Notice::Reopened { .. }
         | Notice::ScenarioRemoved { .. }
+        | Notice::ScenarioReplaced { .. }
         | Notice::NeedsOpen { .. }
         | Notice::PhaseSkipped { .. } => noticed
             .describe_claim()

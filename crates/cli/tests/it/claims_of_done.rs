@@ -507,6 +507,81 @@ const WAYS: &[Way] = &[
         expected: "`017a` is not done: it has no scenario and no evidence",
     },
     Way {
+        name: "a child moved to another folder",
+        project: tickets,
+        claim: |project| {
+            project.write(
+                "tickets/050-top/ticket.md",
+                "---\nid: '050'\n---\n\n# Top\n",
+            );
+            project.write(
+                "tickets/050a-part/ticket.md",
+                "---\nid: 050a\nparent: '050'\n---\n\n# Part\n",
+            );
+            project.ok(&["status"]);
+            assert!(project.shell(
+                "mkdir -p tickets/archive && mv tickets/050a-part tickets/archive/ && git add -A"
+            ));
+            run(project, &["progress", "050", "complete"])
+        },
+        node: NOT_HIDDEN,
+        expected: "`050` is complete without `050a` (its file is not here)",
+    },
+    Way {
+        name: "two scenarios replaced by one",
+        project: tickets,
+        claim: |project| {
+            let file = "tickets/017a-loc/test-definitions.md";
+            project.write(file, "Scenario: LOC tracking\n\nScenario: Second\n");
+            project.ok(&["status"]);
+            project.write(file, "Scenario: trivial\n");
+            project.ok(&["ticket", "scenario", "done", "017a/trivial"]);
+            run(project, &["ticket", "phase", "017a", "done"])
+        },
+        node: "017a",
+        expected: "was deleted before it was done",
+    },
+    Way {
+        name: "commits of plans alone",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["focus", "enter", SCENARIO]);
+            for subject in ["test: a", "feat: a", "refactor: a"] {
+                assert!(project.shell(&format!(
+                    "echo x >> {TICKET} && git add -A && git commit -q -m '{subject}'"
+                )));
+            }
+            run(project, &["progress", "017a", "complete"])
+        },
+        node: "017a",
+        expected: "scenario `017/017a/loc-tracking` is open",
+    },
+    Way {
+        name: "commits of file modes alone",
+        project: tickets,
+        claim: |project| {
+            project.ok(&["focus", "enter", SCENARIO]);
+            for (mode, subject) in [("+x", "test: a"), ("-x", "feat: a"), ("+x", "refactor: a")] {
+                assert!(project.shell(&format!(
+                    "chmod {mode} src/main.rs && git commit -qam '{subject}'"
+                )));
+            }
+            run(project, &["progress", "017a", "complete"])
+        },
+        node: "017a",
+        expected: "scenario `017/017a/loc-tracking` is open",
+    },
+    Way {
+        name: "a report of blanks",
+        project: || with_evidence(&["--file", "report.md"]),
+        claim: |project| {
+            project.write("report.md", " \n\n");
+            finish_017b(project)
+        },
+        node: "017b",
+        expected: "`report.md` exists: it failed",
+    },
+    Way {
         name: "scenarios deleted with a commit",
         project: tickets,
         claim: |project| {
