@@ -47,6 +47,25 @@ impl ProjectRoot<'_> {
         self.names.iter().any(|name| name.ends_with(extension))
     }
 
+    /// Whether there are modules that Python's own `unittest` finds: `test*.py`, or the package `tests`.
+    fn has_test_modules(&self) -> bool {
+        let is_module = |name: &String| name.starts_with("test") && name.ends_with(".py");
+        self.names.iter().any(is_module)
+            || (self.has("tests") && (self.read_file)("tests/__init__.py").is_some())
+    }
+
+    fn has_make_target(&self, target: &str) -> bool {
+        let is_rule = |line: &str| {
+            line.strip_prefix(target)
+                .is_some_and(|rest| rest.trim_start().starts_with(':'))
+        };
+        ["GNUmakefile", "makefile", "Makefile"]
+            .iter()
+            .find(|file| self.has(file))
+            .and_then(|file| (self.read_file)(file))
+            .is_some_and(|text| text.lines().any(is_rule))
+    }
+
     fn mentions(&self, file: &str, word: &str) -> bool {
         self.has(file) && (self.read_file)(file).is_some_and(|text| text.contains(word))
     }
@@ -106,7 +125,7 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
             TestFilter::FunctionOption("-k"),
             None,
         );
-    } else if root.has("pyproject.toml") || root.has("setup.py") {
+    } else if root.has("pyproject.toml") || root.has("setup.py") || root.has_test_modules() {
         add(
             "unittest",
             "python -m unittest -v",
@@ -134,7 +153,7 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
         );
     }
     // Only as a last resort: its output has no known form and it cannot run one test.
-    if found.is_empty() && root.mentions("Makefile", "\ntest:") {
+    if found.is_empty() && root.has_make_target("test") {
         found.push(TestRunner {
             name: "make",
             command: vec!["make".to_owned(), "test".to_owned()],
@@ -303,6 +322,17 @@ mod tests {
                 &[],
                 &[],
             ),
+            (
+                &[("calc.py", ""), ("tests", ""), ("tests/__init__.py", "")],
+                &["python -m unittest -v"],
+                &["python -m unittest -v -k an_unknown_code"],
+            ),
+            (
+                &[("Makefile", "test: build\n\tcc -o t t.c && ./t\n")],
+                &["make test"],
+                &["make test"],
+            ),
+            (&[("Makefile", "build:\n\ttest: no rule\n")], &[], &[]),
             (
                 &[("go.mod", "")],
                 &["go test -v ./..."],
