@@ -1,6 +1,8 @@
 // Ctrl-K: plans, texts, notes, the log and pages in one list. `?`: the keys of this page.
 
-/** @typedef {{ label: string, note: string, address: string, group: string }} Choice */
+import { keyOf } from "./keys.js";
+
+/** @typedef {{ label: string, note: string, address: string, group: string, press?: HTMLElement }} Choice */
 
 const WAIT = 120;
 
@@ -28,6 +30,8 @@ function listActions(/** @type {string} */ text) {
   for (const [label, address] of [["Open the outline", "/outline"], ["Open words and targets", "/stats"], ["Open gates", "/gates"], ["Open settings", "/settings"], ["Decide about everything", "/decide"], ["New plan", "/new"]]) {
     found.push({ label, note: "", address, group: "Actions" });
   }
+  // What can be done on this page comes first: its buttons and links with a key.
+  found.unshift(...listKeyed().map(({ element, key, label }) => ({ label, note: key, address: "", group: "On this page", press: element })));
   return found.filter((one) => one.label.toLowerCase().includes(wanted));
 }
 
@@ -45,7 +49,7 @@ async function findChoices(/** @type {string} */ text) {
   }));
   const known = new Set(plans.map((one) => one.address));
   /** @type {Choice[]} */ const texts = (hits?.hits ?? []).map((/** @type {any} */ hit) => ({
-    label: hit.title ?? hit.id, note: `${hit.kind}: ${hit.snippet.text}`, address: addressOf(hit), group: "Texts",
+    label: hit.title ?? (hit.kind === "log" ? `Operation ${hit.id}` : hit.id), note: `${hit.kind}: ${hit.snippet.text}`, address: addressOf(hit), group: "Texts",
   }));
   return [...plans, ...texts.filter((one) => !known.has(one.address))];
 }
@@ -141,18 +145,26 @@ class Palette {
     const choice = this.#choices[at];
     if (!choice) return;
     this.#dialog.close();
-    location.assign(choice.address);
+    if (choice.press) choice.press.click();
+    else location.assign(choice.address);
   }
+}
+
+/** The buttons and links of this page that have a key. */
+function listKeyed() {
+  const elements = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("main [data-key]")]);
+  const keyed = elements.map((element) => ({
+    element,
+    key: element.dataset.key ?? "",
+    label: [...element.childNodes].filter((node) => node.nodeName !== "KBD").map((node) => node.textContent).join("").trim(),
+  }));
+  return keyed.filter(({ key, label }, at) => label && keyed.findIndex((one) => one.key === key) === at);
 }
 
 /** The keys of this page: those of every page, those of its buttons, and what it says about itself. */
 function listKeys() {
   const rows = [["Ctrl K", "search and jump"], ["/", "filter, where the page has one"], ["?", "these keys"], ["Esc", "back one step"]];
-  for (const button of document.querySelectorAll("main [data-key]")) {
-    const key = /** @type {HTMLElement} */ (button).dataset.key ?? "";
-    const label = [...button.childNodes].filter((node) => node.nodeName !== "KBD").map((node) => node.textContent).join("").trim();
-    if (label && !rows.some(([known]) => known === key)) rows.push([key, label]);
-  }
+  for (const { key, label } of listKeyed()) rows.push([key, label]);
   return rows;
 }
 
@@ -171,7 +183,7 @@ function showKeys() {
 /** @type {Palette | undefined} */ let palette;
 
 document.addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+  if ((event.ctrlKey || event.metaKey) && keyOf(event).toLowerCase() === "k") {
     event.preventDefault();
     palette ??= new Palette();
     palette.open();

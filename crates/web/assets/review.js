@@ -1,6 +1,8 @@
 // Keys of the inbox, of a plan's page and of a decision about several plans. Each presses what is on the page, so that a key does
 // nothing the mouse cannot do.
 
+import { keyOf } from "./keys.js";
+
 /** The links of the queue, in order. */
 function queueLinks() {
   return /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll("#queue a[data-item]")]);
@@ -24,7 +26,8 @@ function goBack() {
 }
 
 document.addEventListener("keydown", (event) => {
-  const { key, target } = event;
+  const { target } = event;
+  const key = keyOf(event);
   if (key === "Enter" && (event.ctrlKey || event.metaKey) && target instanceof HTMLTextAreaElement) {
     target.form?.requestSubmit();
     return;

@@ -1,5 +1,6 @@
 // <tl-tree>: a window on a list of any length. Only the rows in sight exist; the server folds, filters, counts and renders.
 
+import { keyOf } from "./keys.js";
 import { parsePage } from "./live.js";
 
 const AHEAD = 30;
@@ -190,7 +191,7 @@ class Tree extends HTMLElement {
     else if (event.key === "ArrowLeft" && expanded === "true") this.#toggle(row);
     else if (event.key === "ArrowLeft") this.#focusParent(row, at);
     else if (event.key === "Enter" && document.activeElement === row) /** @type {HTMLElement | null} */ (row.querySelector("a.name"))?.click();
-    else if (event.key === "m") /** @type {HTMLElement | null} */ (row.querySelector("a.move"))?.click();
+    else if (keyOf(event) === "m") /** @type {HTMLElement | null} */ (row.querySelector("a.move"))?.click();
     else return;
     event.preventDefault();
   }

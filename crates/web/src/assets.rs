@@ -43,6 +43,7 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "comment.js" JS,
     "drafts.js" JS,
     "editor.js" JS,
+    "keys.js" JS,
     "live.js" JS,
     "notify.js" JS,
     "review.js" JS,
