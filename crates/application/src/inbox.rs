@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use domain::approval::{Condemnation, ObjectionKind};
 use domain::ids::NodeId;
 use domain::node::{Node, Status};
 use domain::notification::WaitingItem;
@@ -94,7 +95,7 @@ pub enum WaitCause {
     Changed,
     /// Plans that were never approved.
     New,
-    /// Plans that were rejected, or whose file is missing or unreadable.
+    /// Plans whose file is missing or unreadable.
     Unusable,
 }
 
@@ -146,7 +147,7 @@ pub struct InboxView {
     pub findings: Vec<EscalatedItem>,
     /// Sessions stopped by something else than a plan that waits.
     pub stopped: Vec<OpenGate>,
-    /// Plans of which changes are requested: the agent's turn.
+    /// Plans whose text was rejected, or of which changes are requested: the agent's turn.
     pub returned: Vec<ReturnedItem>,
     /// Number of plans in the project.
     pub plans: usize,
@@ -159,6 +160,9 @@ pub struct ReturnedItem {
     pub plan: PlanName,
     #[serde(flatten)]
     pub request: ChangeRequestView,
+    /// Whether the text was rejected; otherwise changes of it were requested.
+    #[serde(rename = "rejected")]
+    pub is_rejected: bool,
 }
 
 impl InboxView {
@@ -277,12 +281,20 @@ impl StoppedSession {
     }
 }
 
+/// Returns the objection with which a plan went back to the agent: its text was rejected, or changes of
+/// it were requested.
+fn returned_objection(node: &Node) -> Option<&Condemnation> {
+    node.objection_to_text()
+        .filter(|objection| objection.kind != ObjectionKind::RevalidationRequired)
+}
+
 fn list_returned(known: &CachedTree) -> Vec<ReturnedItem> {
-    let returned = list_plans(known).filter_map(|node| Some((node, node.change_request()?)));
+    let returned = list_plans(known).filter_map(|node| Some((node, returned_objection(node)?)));
     returned
         .map(|(node, objection)| ReturnedItem {
             plan: PlanName::of_node(&known.tree, node),
             request: ChangeRequestView::from_objection(objection),
+            is_rejected: objection.kind == ObjectionKind::Rejected,
         })
         .collect()
 }
@@ -298,7 +310,20 @@ fn list_waiting_plans<'t>(
     ctx: &'t Context<'_>,
     known: &'t CachedTree,
 ) -> impl Iterator<Item = &'t Node> {
-    list_plans(known).filter(|node| needs_decision(ctx, &known.tree, node))
+    // A rejected text is decided: the agent writes the next one, which waits again.
+    list_plans(known).filter(|node| {
+        returned_objection(node).is_none()
+            && !is_below_unusable(&known.tree, node)
+            && needs_decision(ctx, &known.tree, node)
+    })
+}
+
+/// Whether a plan is invalid because one above it is: it is that one that somebody has to see to.
+fn is_below_unusable(tree: &Tree, node: &Node) -> bool {
+    node.status() == Status::Invalid
+        && tree
+            .parent_of(node)
+            .is_some_and(|parent| parent.status() == Status::Invalid)
 }
 
 /// The cause of a waiting plan, and the plan it comes from.

@@ -264,7 +264,7 @@ fn describe_group(group: &InboxGroup) -> String {
         (WaitCause::Changed, origin) => format!("{origin} changed"),
         (WaitCause::New, "") => "new".to_owned(),
         (WaitCause::New, origin) => format!("new in {origin}"),
-        (WaitCause::Unusable, _) => "rejected, missing or unreadable".to_owned(),
+        (WaitCause::Unusable, _) => "missing or unreadable".to_owned(),
     };
     match touched.is_empty() {
         true => clean_line(&cause),

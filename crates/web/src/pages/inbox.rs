@@ -217,6 +217,7 @@ fn render_queue(inbox: &InboxView, chosen: Option<&str>, titles: &PlanTitles) ->
                     ol { @for one in inbox.returned.iter().take(MAX_GROUP_ITEMS) {
                         li.stopped {
                             (link_by_title(&one.plan.path, one.plan.title.as_deref()))
+                            @if one.is_rejected { " " span.tag { "rejected" } }
                             p.quiet.label dir="auto" { (render_principal(&one.request.by)) ": " (one.request.text) }
                         }
                     } }
@@ -297,7 +298,7 @@ pub(super) fn describe_cause(group: &InboxGroup) -> String {
         (WaitCause::Changed, None) => "Changed".to_owned(),
         (WaitCause::New, Some(parent)) => format!("New in {parent}"),
         (WaitCause::New, None) => "New".to_owned(),
-        (WaitCause::Unusable, _) => "Rejected or missing".to_owned(),
+        (WaitCause::Unusable, _) => "Missing or unreadable".to_owned(),
     }
 }
 
@@ -392,7 +393,7 @@ fn render_item(
                 (node::render_work(&page.family))
             }
             @for stopped in &item.stopped {
-                p.notice { strong { "‖ " (stopped.host) " waits" } " for this decision since " (render_time(stopped.at)) span.quiet { " · session " (stopped.session) } }
+                p.notice { strong { "‖ " (stopped.host) " waits" } " for this decision, began " (render_time(stopped.at)) span.quiet { " · session " (stopped.session) } }
             }
             (render_warnings(page))
             (render_change(page))
