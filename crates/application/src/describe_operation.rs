@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 
 use domain::ids::{NodeId, OperationId, VersionHash};
-use domain::operation_changes::{ChangeCollector, ChangedNode, NodeChange, list_operation_changes};
+use domain::operation_changes::{
+    ChangeCollector, ChangedNode, ChangedRecord, NodeChange, list_operation_changes,
+};
 use domain::ports::Snapshot;
 use serde::Serialize;
 
@@ -33,8 +35,7 @@ pub struct OperationDetail {
     pub plans: Vec<ChangedPlan>,
     /// Number of plans that are not listed.
     pub more: usize,
-    /// Number of changed records, by kind.
-    pub records: Vec<(String, usize)>,
+    pub records: Vec<ChangedRecord>,
 }
 
 /// A plan that an operation changed.

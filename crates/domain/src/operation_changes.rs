@@ -54,13 +54,53 @@ pub struct ChangedNode {
     pub changes: Vec<NodeChange>,
 }
 
+/// A change of a record: memory, comments, notes, focus and everything else that is not a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedRecord {
+    pub kind: String,
+    /// What people call it; `None` where it has only a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub change: RecordChange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordChange {
+    Added,
+    Edited,
+    Removed,
+}
+
+impl RecordChange {
+    /// Returns the word for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Edited => "edited",
+            Self::Removed => "removed",
+        }
+    }
+
+    /// Returns what undoing the change does.
+    #[must_use]
+    pub fn undone(self) -> Self {
+        match self {
+            Self::Added => Self::Removed,
+            Self::Edited => Self::Edited,
+            Self::Removed => Self::Added,
+        }
+    }
+}
+
 /// What an operation changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperationChanges {
     /// In the order of the facts; nodes that only got another status come last.
     pub nodes: Vec<ChangedNode>,
-    /// Number of changed records, by kind.
-    pub records: Vec<(String, usize)>,
+    /// In the order of the facts.
+    pub records: Vec<ChangedRecord>,
 }
 
 /// Lists what facts change.
@@ -81,7 +121,7 @@ pub struct ChangeCollector {
     /// First and last status of each node, in order.
     statuses: Vec<(NodeId, Status, Status)>,
     status_places: HashMap<NodeId, usize>,
-    records: Vec<(String, usize)>,
+    records: Vec<ChangedRecord>,
 }
 
 impl ChangeCollector {
@@ -139,7 +179,22 @@ impl ChangeCollector {
                 let path = path.clone();
                 self.add_change(*node, NodeChange::Backup { path });
             }
-            Fact::RecordChanged { record, .. } => self.add_record(&record.kind),
+            Fact::RecordChanged {
+                record,
+                before,
+                after,
+            } => self.records.push(ChangedRecord {
+                kind: record.kind.clone(),
+                name: after
+                    .as_ref()
+                    .or(before.as_ref())
+                    .and_then(|body| find_record_name(body)),
+                change: match (before, after) {
+                    (None, _) => RecordChange::Added,
+                    (_, None) => RecordChange::Removed,
+                    _ => RecordChange::Edited,
+                },
+            }),
             Fact::UndoneChanged { .. } => {}
         }
         // Only these two facts hold the whole node.
@@ -183,13 +238,6 @@ impl ChangeCollector {
         }
     }
 
-    fn add_record(&mut self, kind: &str) {
-        match self.records.iter_mut().find(|(known, _)| known == kind) {
-            Some((_, count)) => *count += 1,
-            None => self.records.push((kind.to_owned(), 1)),
-        }
-    }
-
     /// Returns the collected changes.
     #[must_use]
     pub fn finish(mut self) -> OperationChanges {
@@ -202,6 +250,25 @@ impl ChangeCollector {
             nodes: self.nodes,
             records: self.records,
         }
+    }
+}
+
+/// Keys of a record's body that people would call it by, the best first.
+const NAME_KEYS: [&str; 5] = ["name", "title", "description", "text", "subject"];
+
+/// Maximum number of characters of a record's name.
+const MAX_NAME_CHARS: usize = 80;
+
+fn find_record_name(body: &serde_json::Value) -> Option<String> {
+    let name = NAME_KEYS
+        .iter()
+        .find_map(|key| body.get(key)?.as_str())
+        .map(str::trim)
+        .filter(|name| !name.is_empty())?;
+    let line = name.lines().next().unwrap_or_default();
+    match line.chars().count() > MAX_NAME_CHARS {
+        true => Some(line.chars().take(MAX_NAME_CHARS).chain(['…']).collect()),
+        false => Some(line.to_owned()),
     }
 }
 
@@ -261,6 +328,44 @@ mod tests {
                 ],
             }]
         );
-        assert_eq!(found.records, [("comment".to_owned(), 2)]);
+        assert_eq!(found.records.len(), 2);
+    }
+
+    #[test]
+    fn a_record_is_named_as_people_call_it() {
+        let record = |before: Option<serde_json::Value>, after| Fact::RecordChanged {
+            record: RecordKey {
+                kind: "location".to_owned(),
+                key: "L1".to_owned(),
+            },
+            before,
+            after,
+        };
+        let pier = Some(serde_json::json!({ "id": "L1", "name": "The old pier" }));
+        let found = list_operation_changes(&[
+            record(None, pier.clone()),
+            record(pier.clone(), pier.clone()),
+            record(pier, None),
+        ]);
+        let told: Vec<_> = found
+            .records
+            .iter()
+            .map(|one| {
+                (
+                    one.name.as_deref(),
+                    one.change.as_str(),
+                    one.change.undone(),
+                )
+            })
+            .collect();
+        let name = Some("The old pier");
+        assert_eq!(
+            told,
+            [
+                (name, "added", RecordChange::Removed),
+                (name, "edited", RecordChange::Edited),
+                (name, "removed", RecordChange::Added),
+            ]
+        );
     }
 }

@@ -5,7 +5,7 @@ use application::views::OperationView;
 use axum::extract::{Path, State};
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::operation_changes::NodeChange;
+use domain::operation_changes::{ChangedRecord, NodeChange, RecordChange};
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 
@@ -51,16 +51,33 @@ fn render_content(rights: &Rights, detail: &OperationDetail) -> Markup {
             @if plans.is_empty() && records.is_empty() { p.quiet { "No plan and no record." } }
             @for plan in plans { (render_plan(plan)) }
             @if *more > 0 { p.quiet { "and " (count_with_noun(*more, "more plan", "more plans")) } }
-            @if !records.is_empty() {
-                p.quiet { "Records: " @for (index, (kind, count)) in records.iter().enumerate() {
-                    @if index > 0 { ", " } (count) " " (kind)
-                } }
-            }
+            (render_records(records, |change| change))
         }
         nav.pages aria-label="Neighbours" {
             @if operation.operation.0 > 1 { a rel="prev" href=(operation_url(OperationId(operation.operation.0 - 1))) { "Operation before" } }
             @if !is_newest { a rel="next" href=(operation_url(operation.operation.next_id())) { "Operation after" } }
         }
+    }
+}
+
+/// Maximum number of records that are listed one by one.
+const MAX_LISTED_RECORDS: usize = 12;
+
+/// Renders changed records, each change as `shown` turns it.
+pub(super) fn render_records(
+    records: &[ChangedRecord],
+    shown: impl Fn(RecordChange) -> RecordChange,
+) -> Markup {
+    html! {
+        @if !records.is_empty() { ul.rows.records {
+            @for record in records.iter().take(MAX_LISTED_RECORDS) { li {
+                span { span.tag { (record.kind) } @if let Some(name) = &record.name { " " span dir="auto" { (name) } } }
+                span.end.quiet { (shown(record.change).as_str()) }
+            } }
+            @if records.len() > MAX_LISTED_RECORDS {
+                li.quiet { "and " (count_with_noun(records.len() - MAX_LISTED_RECORDS, "more record", "more records")) }
+            }
+        } }
     }
 }
 
@@ -77,7 +94,7 @@ fn render_undo(rights: &Rights, operation: &OperationView) -> Markup {
     }
 }
 
-fn render_plan(plan: &ChangedPlan) -> Markup {
+pub(super) fn render_plan(plan: &ChangedPlan) -> Markup {
     html! {
         article.changed {
             h3 { (link_changed_plan(plan)) @if let Some(path) = &plan.path { " " code.id { (path) } } }
