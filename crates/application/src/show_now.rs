@@ -140,6 +140,10 @@ fn list_places(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<PlaceView>
     };
     let mut places = Vec::new();
     for (session, focus) in record::read_records::<Focus>(state, "")? {
+        // The focus of a terminal without a session is shared by all of them: it is in the other cards.
+        if session.is_empty() {
+            continue;
+        }
         // A focus whose node was removed has no position to show.
         let Some(here) = focus.cursor().map(path).transpose()?.flatten() else {
             continue;

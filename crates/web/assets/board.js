@@ -1,6 +1,6 @@
 // <tl-board>: cards that are dragged, or moved by keys. Each move sends the form in the card's menu; what is refused is shown.
 
-import { parsePage, showPage } from "./live.js";
+import { parsePage, showPage, showToast } from "./live.js";
 
 /** @typedef {{ card: HTMLElement, cell: HTMLElement }} Spot */
 
@@ -135,6 +135,7 @@ class Board extends HTMLElement {
     const said = document.getElementById("board-said");
     if (said) said.textContent = `${name} is in ${data.get("to")}.`;
     showPage(page);
+    showToast(page);
     const moved = document.querySelector(`.board-card[data-path="${CSS.escape(path ?? "")}"] .name`);
     if (moved instanceof HTMLElement) moved.focus();
   }

@@ -115,6 +115,13 @@ async function refresh() {
   showPage(parsePage(await answer.text()));
 }
 
+/** Shows what the answer to a form reports, with its undo. */
+export function showToast(/** @type {Document} */ answer) {
+  document.querySelector("main > .toast")?.remove();
+  const toast = answer.querySelector("main > .toast");
+  if (toast) document.querySelector("main")?.prepend(document.adoptNode(toast));
+}
+
 /** Puts a new rendering of this page in place of what differs. */
 export function showPage(/** @type {Document} */ fresh) {
   refreshFrame(fresh);

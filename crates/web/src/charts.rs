@@ -8,8 +8,9 @@ const WIDTH: i64 = 720;
 const HEIGHT: i64 = 240;
 /// Space left of the drawing, for numbers, and below it, for days.
 const LEFT: i64 = 56;
-const BOTTOM: i64 = 28;
-const TOP: i64 = 12;
+const BOTTOM: i64 = 44;
+/// Half a line of the largest axis text, which is drawn on a phone.
+const TOP: i64 = 20;
 
 /// Maps days and values to points.
 struct Scale {

@@ -116,7 +116,7 @@ impl<'t> Renderer<'t> {
 
     fn add_event(&mut self, event: Event<'t>) {
         match event {
-            // Front matter is left out: the page shows its meaning elsewhere.
+            // Front matter is left out: the page shows it as fields.
             Event::Start(Tag::MetadataBlock(_)) => self.in_front_matter = true,
             Event::End(TagEnd::MetadataBlock(_)) => self.in_front_matter = false,
             _ if self.in_front_matter => {}

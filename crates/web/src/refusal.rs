@@ -113,6 +113,8 @@ fn page_of_step(step: &NextStep) -> Option<(String, String)> {
     let (address, label) = match words.as_slice() {
         ["tree", ..] => ("/tree".to_owned(), "Open the tree"),
         ["status" | "next", ..] => ("/".to_owned(), "Open what waits"),
+        ["undo", "--to", ..] => return None,
+        ["undo", operation, ..] => (format!("/undo/{operation}"), "Look at the undo"),
         ["log" | "undo", ..] => ("/timeline".to_owned(), "Open the timeline"),
         ["review", ..] => ("/reviews".to_owned(), "Open the reviews"),
         ["story", "tick", ..] => ("/story".to_owned(), "Open the ticks"),

@@ -17,6 +17,7 @@ use axum::extract::{Path, Query, State};
 use domain::approval::Force;
 use domain::authorization::AuthenticatedPrincipal;
 use domain::node::Status;
+use domain::plan_document::render_node_markdown;
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -26,7 +27,6 @@ use super::{
     NavigationEntry, diff, link_by_title, link_to_node, render_message, render_page,
     render_principal, render_status,
 };
-use crate::Dashboard;
 use crate::components::{
     ButtonKind, render_closer, render_dialog, render_link_button, render_opener, render_page_head,
     render_submit,
@@ -35,6 +35,7 @@ use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
 use crate::titles::PlanTitles;
 use crate::urls::encode_query_value;
+use crate::{Dashboard, markdown};
 
 /// Maximum number of plans on a page. Those above come before those below, so the first ones can be
 /// decided without the rest.
@@ -329,7 +330,15 @@ fn render_plan(page: &DecidePage, at: usize, question: &ApprovalQuestion) -> Mar
                 Some(change) => { p.quiet { "Changed since it was approved" } (diff::render_diff(change)) },
                 None => {
                     p.quiet { "It was never approved. The whole text:" }
-                    pre dir="auto" { (question.text.as_deref().unwrap_or_default()) }
+                    @let text = question.text.as_deref().unwrap_or_default();
+                    // A plan document is JSON: first what it says, then the bytes that are decided about.
+                    @match render_node_markdown(&question.entity_type, text) {
+                        Some(readable) => {
+                            div.prose dir="auto" { (markdown::render_file(&readable, None)) }
+                            details { summary { "The exact text" } pre dir="auto" { (text) } }
+                        },
+                        None => pre dir="auto" { (text) },
+                    }
                 },
             }
             @if let (Some(parent), Some(change)) = (&question.parent_path, &question.parent_changes) {

@@ -11,11 +11,13 @@ use application::node_family::{NodeFamily, RelatedPlan, TicketFacts};
 use application::node_page::{NodePage, PlanText, PlanView, load_node_page};
 use application::views::DiffView;
 use axum::extract::{Path, Query, State};
+use domain::front_matter::parse_front_matter;
 use domain::node::Progress;
 use domain::plan_document::{MILESTONES_PROFILE, render_node_markdown};
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::comments::render_comments;
 use super::decision_bar::render_decision_bar;
@@ -159,6 +161,7 @@ fn render_plan_text(plan: &PlanText, title: &str) -> Markup {
         plan.node.file_path.as_deref(),
     );
     html! {
+        (render_front_matter(text))
         @if rendered.headings.len() >= MIN_LISTED_HEADINGS {
             nav.contents aria-label="Contents" { details {
                 summary { "Contents" }
@@ -169,6 +172,43 @@ fn render_plan_text(plan: &PlanText, title: &str) -> Markup {
         }
         div.prose dir="auto" { (rendered.body) }
     }
+}
+
+/// Keys of front matter that the page shows elsewhere, with links and in words.
+const SHOWN_KEYS: [&str; 11] = [
+    "id", "title", "parent", "children", "needs", "phase", "status", "priority", "due", "labels",
+    "aliases",
+];
+
+/// Renders the front matter of a plan as fields, without what the page shows elsewhere.
+fn render_front_matter(text: &str) -> Markup {
+    let front = parse_front_matter(text);
+    let fields: Vec<(&String, String)> = front
+        .keys
+        .iter()
+        .filter(|(key, _)| !SHOWN_KEYS.contains(&key.as_str()))
+        .filter_map(|(key, value)| Some((key, describe_value(value)?)))
+        .collect();
+    html! {
+        @if let Some(problem) = &front.problem { p.note { "Front matter: " (problem) } }
+        @if !fields.is_empty() { dl.facts.front-matter {
+            @for (key, value) in &fields { div { dt { (key) } dd dir="auto" { (value) } } }
+        } }
+    }
+}
+
+/// Returns a value of front matter as people write it; `None` for an empty one.
+fn describe_value(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().filter_map(describe_value).collect();
+            items.join(", ")
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    };
+    Some(text).filter(|text| !text.trim().is_empty())
 }
 
 /// Renders what a ticket says about the work: phase, level, what it needs, who holds it.
@@ -187,7 +227,7 @@ pub(super) fn render_work(family: &NodeFamily) -> Markup {
                 @if let Some(phase) = phase { div { dt { "Phase" } dd { (phase) } } }
                 @if let Some(level) = work_level { div { dt { "Level" } dd { (level) } } }
                 @if let Some(facts) = ticket { (render_ticket_facts(facts)) }
-                @if let Some(holder) = holder { div { dt { "Held by" } dd { "session " (holder.session) " until " (render_time(holder.until)) } } }
+                @if let Some(holder) = holder { div { dt { "Held by" } dd { "session " (holder.session) ", ends " (render_time(holder.until)) } } }
                 @if !needs.is_empty() { div { dt { "Needs" } @for needed in needs {
                     dd { a href=(urls::node_url(&needed.path)) dir="auto" { (needed.name()) } " " span.tag { (needed.progress) } }
                 } } }

@@ -41,7 +41,7 @@ fn render_content(now: &NowView, titles: &PlanTitles) -> Markup {
     html! {
         h1 { "Now" }
         section #counts data-live {
-            h2.quiet { (now.status.nodes) " plans" }
+            h2.quiet { (now.status.nodes) @if now.status.nodes == 1 { " plan" } @else { " plans" } }
             ul.counts {
                 @for one in Status::ALL {
                     li { a href={ "/tree?status=" (one.as_str()) } {
@@ -69,7 +69,7 @@ fn render_content(now: &NowView, titles: &PlanTitles) -> Markup {
                     li.card {
                         p.you-are-here { (titles.link_to(&place.path)) }
                         p.quiet { "session " (place.session) }
-                        @for claim in &place.claims { p.quiet { "holds " (claim.path) " until " (render_time(claim.until)) } }
+                        @for claim in &place.claims { p.quiet { "holds " (titles.link_to(&claim.path)) ", ends " (render_time(claim.until)) } }
                     }
                 }
                 @for other in list_unplaced_sessions(now).take(MAX_LIST_LENGTH) {

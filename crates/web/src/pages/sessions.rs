@@ -61,7 +61,7 @@ fn render_card(card: &SessionCard, titles: &PlanTitles) -> Markup {
         article.card.session data-state=(card.state.as_str()) {
             h2 {
                 span.activity data-state=(card.state.as_str()) { span.shape aria-hidden="true" { (card.state.symbol()) } (card.state.label()) }
-                @if let Some(since) = card.since { span.quiet { "since " (render_time(since)) } }
+                @if let Some(since) = card.since { span.quiet { "began " (render_time(since)) } }
             }
             p.quiet {
                 @if let Some(host) = &card.host { (host) " · " }
@@ -74,7 +74,7 @@ fn render_card(card: &SessionCard, titles: &PlanTitles) -> Markup {
             @if let Some(action) = &card.action { @if card.aim.as_deref() != Some(action) { p.you-are-here { (action) } } }
             (render_obstacle(card))
             @for signal in &card.signals { p { span.tag { (signal.kind) } " " (signal.text) } }
-            @for held in &card.holds { p.quiet { "holds " (titles.link_to(&held.path)) " until " (render_time(held.until)) } }
+            @for held in &card.holds { p.quiet { "holds " (titles.link_to(&held.path)) ", ends " (render_time(held.until)) } }
             @if !card.files.is_empty() {
                 details {
                     summary { (count_with_noun(card.files.len(), "changed file", "changed files")) span.hidden { " of session " (card.session) } }

@@ -31,7 +31,7 @@ fn render_content(settings: &[SettingLine]) -> Markup {
             h2 { "This browser" }
             p { "Tell me when something begins to wait for a decision while a tab of this project is open in the background." }
             div.buttons { button type="button" { "Notify in this browser" } span.quiet role="status" {} }
-            p.quiet { "Elsewhere: " code { "tl notify" } " sends to Slack, ntfy, the desktop or a program of yours." }
+            p.quiet { "Elsewhere: " code { "tl team notify" } " sends to Slack, ntfy, the desktop or a program of yours." }
         }
         p.quiet { "To change one: " code { "tl config set KEY VALUE" } ". A change that loosens the policy counts once a person accepts it: " code { "tl policy accept" } "." }
         @for group in settings.chunk_by(|one, other| table_of(&one.key) == table_of(&other.key)) {

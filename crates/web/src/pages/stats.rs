@@ -61,7 +61,7 @@ fn render_content(stats: &PlanStats) -> Markup {
                     th scope="col" { "Complete" } th scope="col" { "Plan words" } th scope="col" { "Prose words" }
                 } }
                 tbody { @for day in &stats.history { tr {
-                    th scope="row" { (day.day) }
+                    th.day scope="row" { (day.day) }
                     td { (day.totals.planned) } td { (day.totals.approved) } td { (day.totals.complete) }
                     td { (day.totals.plan_words) } td { (day.totals.prose_words) }
                 } } }
