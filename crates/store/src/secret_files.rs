@@ -12,7 +12,7 @@ use domain::operation::Operation;
 use domain::secrets::{SecretCount, mask_recorded, mask_text};
 
 use crate::backup_file::{read_backup_file, write_backup_file};
-use crate::durable::{Durability, replace_file};
+use crate::durable::{Durability, parent_folder, replace_file};
 use crate::engine::{ChainedOperation, EngineSettings};
 use crate::journal::{self, chain_start_hash};
 use crate::layout::Layout;
@@ -98,6 +98,13 @@ pub(crate) fn list_own_files(
             .into_iter()
             .filter(|path| file_name(path).ends_with(".tlbackup"));
         found.extend(backups.map(|path| (path, OwnFile::Backup)));
+    }
+    for folder in [&layout.home, parent_folder(&layout.journal)] {
+        // Copies from before a migration.
+        let copies = list_entries(folder)
+            .into_iter()
+            .filter(|path| file_name(path).starts_with("state-before-format-"));
+        found.extend(copies.map(|path| (path, OwnFile::Database)));
     }
     for fact in operations.iter().flat_map(|one| &one.operation.facts) {
         // Readable backups lie beside the plans; only the history knows where.

@@ -52,7 +52,8 @@ pub(crate) struct PostgresStore {
     mirror: Mirror,
     settings: EngineSettings,
     project: i64,
-    format: i64,
+    /// The schema version of the database, as far as this process knows it.
+    format: Cell<i64>,
     /// How the history compares with the head this user saw last.
     history: Cell<HistoryState>,
     warnings: RefCell<Vec<String>>,
@@ -78,7 +79,7 @@ impl PostgresStore {
             layout: layout.clone(),
             settings: settings.clone(),
             project,
-            format: found.format,
+            format: Cell::new(found.format),
             history: Cell::default(),
             warnings: RefCell::default(),
         };
@@ -307,7 +308,7 @@ impl PostgresStore {
     ) -> Result<(), StoreFault> {
         let view = self.begin_read_transaction()?;
         let row = &view.store;
-        row.check_reader()?;
+        row.check_reader(CURRENT_FORMAT)?;
         accept(&row.store)?;
         let Some(heads) = &self.settings.heads else {
             return Ok(());
@@ -411,8 +412,9 @@ impl PostgresStore {
 
     /// Begins a write transaction and takes the write lock.
     fn begin_write_transaction(&self) -> Result<StoreRow, StoreFault> {
-        if self.format < CURRENT_FORMAT {
+        if self.format.get() < CURRENT_FORMAT {
             migrate::apply_migrations(&self.link)?;
+            self.format.set(CURRENT_FORMAT);
         }
         let row = self.begin_transaction(TransactionMode::Writing)?;
         // Read after the lock was taken: a newer program may have migrated while we waited.
@@ -423,7 +425,8 @@ impl PostgresStore {
 
     fn begin_read_transaction(&self) -> Result<TableView<'_>, StoreFault> {
         let row = self.begin_transaction(TransactionMode::Reading)?;
-        row.check_reader().inspect_err(|_| self.link.roll_back())?;
+        row.check_reader(CURRENT_FORMAT)
+            .inspect_err(|_| self.link.roll_back())?;
         Ok(TableView::for_reading(&self.link, row))
     }
 

@@ -147,7 +147,8 @@ pub(super) fn waiting_since<T>(since: Instant, act: impl FnOnce() -> T) -> T {
     outcome
 }
 
-fn log_path(path: &Path) -> std::ffi::OsString {
+/// Returns the path of the write-ahead log.
+pub(super) fn log_path(path: &Path) -> std::ffi::OsString {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     log

@@ -1,4 +1,4 @@
-//! Schema migrations: numbered, forward only, in one transaction, with a backup before.
+//! Schema migrations: numbered, forward only; and the schema they create.
 
 use std::path::Path;
 
@@ -6,18 +6,46 @@ use domain::ports::StoreFault;
 use rusqlite::Connection;
 
 use super::connection::{APPLICATION_ID, to_fault};
-use crate::engine::io_fault;
-use crate::layout::Layout;
+
+/// One step of the schema.
+#[derive(Clone, Copy)]
+pub(super) struct Migration {
+    pub(super) number: i64,
+    pub(super) script: &'static str,
+    /// The oldest format whose programs still read a state with this step, and the oldest whose
+    /// programs still write it. A step that only adds what older programs need not know keeps the
+    /// numbers of the step before; any other names its own.
+    pub(super) min_reader: i64,
+    pub(super) min_writer: i64,
+}
 
 /// The migrations, in order. A released one is never edited. Number 2 exists for PostgreSQL only;
-/// the next one here is 3.
-pub(super) const MIGRATIONS: [(i64, &str); 1] = [(
-    1,
-    include_str!("../../migrations/sqlite/0001_foundation.sql"),
-)];
+/// the next one here is 3. None changes the columns of table `store`: there every program reads
+/// whether it is too old for the rest.
+pub(super) const MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    script: include_str!("../../migrations/sqlite/0001_foundation.sql"),
+    min_reader: 1,
+    min_writer: 1,
+}];
 
 /// The schema version this program writes.
-pub(super) const CURRENT_FORMAT: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+pub(super) const CURRENT_FORMAT: i64 = newest_format(MIGRATIONS);
+
+/// Returns the schema version these migrations lead to.
+pub(super) const fn newest_format(migrations: &[Migration]) -> i64 {
+    match migrations.last() {
+        Some(last) => last.number,
+        None => 0,
+    }
+}
+
+/// Returns the oldest formats that may read and write a state with all these migrations.
+pub(super) fn required_formats(migrations: &[Migration]) -> (i64, i64) {
+    migrations.iter().fold((1, 1), |(reader, writer), step| {
+        (reader.max(step.min_reader), writer.max(step.min_writer))
+    })
+}
 
 /// What kind of database a file is, by its header.
 pub(super) enum DatabaseKind {
@@ -34,61 +62,55 @@ pub(super) fn detect_database_kind(
     connection: &Connection,
     path: &Path,
 ) -> Result<DatabaseKind, StoreFault> {
-    let pragma = |name: &str| -> Result<i64, StoreFault> {
-        connection
-            .query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
-            .map_err(|error| to_fault(path, error))
-    };
-    match (pragma("application_id")?, pragma("user_version")?) {
+    let application = connection
+        .query_row("PRAGMA application_id", [], |row| row.get(0))
+        .map_err(|error| to_fault(path, error))?;
+    match (application, read_format(connection, path)?) {
         (APPLICATION_ID, format) if format > 0 => Ok(DatabaseKind::Ours { format }),
         (0 | APPLICATION_ID, 0) => Ok(DatabaseKind::Empty),
         _ => Ok(DatabaseKind::AnotherProgram),
     }
 }
 
-/// Applies all migrations after `from` in one transaction. No transaction may be open.
+/// Reads the schema version of the database.
+pub(super) fn read_format(connection: &Connection, path: &Path) -> Result<i64, StoreFault> {
+    connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(|error| to_fault(path, error))
+}
+
+/// Applies all migrations after `from`, in the current transaction.
 pub(super) fn apply_migrations(
     connection: &Connection,
     path: &Path,
+    migrations: &[Migration],
     from: i64,
 ) -> Result<(), StoreFault> {
-    let mut script = String::from("BEGIN IMMEDIATE;\n");
-    for (_, step) in MIGRATIONS.iter().filter(|(number, _)| *number > from) {
-        script.push_str(step);
+    let mut script = String::new();
+    for step in migrations.iter().filter(|step| step.number > from) {
+        script.push_str(step.script);
     }
     // In the same transaction as the tables: a crash leaves either the old or the new format.
     script.push_str(&format!(
-        "PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {CURRENT_FORMAT};\nCOMMIT;\n"
+        "\nPRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {};\n",
+        newest_format(migrations)
     ));
-    connection.execute_batch(&script).map_err(|error| {
-        // The first failing statement left the transaction open.
-        let _ = connection.execute_batch("ROLLBACK");
-        to_fault(path, error)
-    })
+    connection
+        .execute_batch(&script)
+        .map_err(|error| to_fault(path, error))
 }
 
-/// Migrates an older database, after saving a copy of it.
-pub(super) fn upgrade_with_backup(
-    connection: &Connection,
-    layout: &Layout,
-    from: i64,
-) -> Result<(), StoreFault> {
-    let copy = layout
-        .home
-        .join(format!("state-before-format-{CURRENT_FORMAT}.db"));
-    // A copy of an earlier, interrupted attempt stays: it is the unmigrated state.
-    if !copy.exists() {
-        // VACUUM INTO makes a consistent copy that includes the write-ahead log; copying the file
-        // would not.
-        let copy_text = copy.to_string_lossy().into_owned();
-        connection
-            .execute("VACUUM INTO ?1", [copy_text])
-            .map_err(|error| to_fault(&layout.database, error))?;
-        std::fs::File::open(&copy)
-            .and_then(|file| file.sync_all())
-            .map_err(|error| io_fault("cannot keep a copy at", &copy, error))?;
+/// Checks the pages of a database; returns the first problem.
+pub(super) fn find_page_damage(connection: &Connection) -> Option<String> {
+    // Limited to one problem: it is enough to know that the file is damaged.
+    let check = connection.query_row("PRAGMA integrity_check(1)", [], |row| {
+        row.get::<_, String>(0)
+    });
+    match check {
+        Ok(answer) if answer == "ok" => None,
+        Ok(answer) => Some(answer),
+        Err(error) => Some(error.to_string()),
     }
-    apply_migrations(connection, &layout.database, from)
 }
 
 /// A row of `sqlite_schema`: type, name, table, statement.
@@ -101,10 +123,11 @@ type SchemaRow = (String, String, String, Option<String>);
 pub(super) fn find_schema_damage(
     connection: &Connection,
     path: &Path,
+    migrations: &[Migration],
     format: i64,
 ) -> Result<Option<String>, StoreFault> {
     // The schema of a newer program is unknown here.
-    if format > CURRENT_FORMAT {
+    if format > newest_format(migrations) {
         return Ok(None);
     }
     let found = match read_schema_rows(connection) {
@@ -112,8 +135,8 @@ pub(super) fn find_schema_damage(
         Err(error) => return Ok(Some(format!("cannot read the schema: {error}"))),
     };
     let model = Connection::open_in_memory().and_then(|model| {
-        for (_, step) in MIGRATIONS.iter().filter(|(number, _)| *number <= format) {
-            model.execute_batch(step)?;
+        for step in migrations.iter().filter(|step| step.number <= format) {
+            model.execute_batch(step.script)?;
         }
         read_schema_rows(&model)
     });

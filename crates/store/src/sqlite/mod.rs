@@ -9,10 +9,11 @@ mod migrate;
 mod rollback_detection;
 mod search;
 mod sql;
+mod upgrade;
 mod verify;
 mod write_queue;
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -27,7 +28,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use self::connection::OpenMode;
 use self::journal_sync::JournalComparison;
-use self::migrate::{CURRENT_FORMAT, DatabaseKind};
+use self::migrate::{CURRENT_FORMAT, DatabaseKind, MIGRATIONS, Migration};
 use self::sql::SqliteConnection;
 use self::write_queue::{Turn, wait_for_turn};
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
@@ -48,7 +49,10 @@ pub(crate) struct SqliteStore {
     journal: Journal,
     mirror: Mirror,
     settings: EngineSettings,
-    format: i64,
+    /// The migrations of this program.
+    migrations: &'static [Migration],
+    /// The schema version of the database, as far as this process knows it.
+    format: Cell<i64>,
     recoveries: RefCell<Vec<Recovery>>,
     warnings: RefCell<Vec<String>>,
     /// Cache of the last comparison: the journal file that was equal to the database, and the head.
@@ -67,6 +71,18 @@ impl SqliteStore {
 
     /// Opens a project's database after checking the file and its header. Falls back to read-only.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
+        Self::open_with_migrations(layout, settings, MIGRATIONS)
+    }
+
+    /// As [`Self::open`], for a program with these migrations.
+    ///
+    /// An older database is migrated by the first transaction: until then nothing is known of it
+    /// but its header and its `store` row, by which the caller decides whether to trust it.
+    fn open_with_migrations(
+        layout: &Layout,
+        settings: &EngineSettings,
+        migrations: &'static [Migration],
+    ) -> Result<Self, StoreFault> {
         let (connection, condition, read_only) = match Self::open_writable(layout, settings) {
             Ok((connection, condition)) => (connection, condition, false),
             Err(StoreFault::ReadOnly { .. }) => {
@@ -90,17 +106,13 @@ impl SqliteStore {
             }
         };
         let store = Self {
-            connection: SqliteConnection {
-                inner: connection,
-                path: layout.database.clone(),
-                clock: Cell::new(None),
-                working_copy: OnceCell::new(),
-            },
+            connection: SqliteConnection::new(connection, &layout.database),
             journal: Journal::new(&layout.journal),
             mirror: Mirror::new(&layout.mirror),
             layout: layout.clone(),
             settings: settings.clone(),
-            format,
+            migrations,
+            format: Cell::new(format),
             recoveries: RefCell::new(Vec::new()),
             warnings: RefCell::default(),
             compared: Cell::new(None),
@@ -108,7 +120,11 @@ impl SqliteStore {
             history: Cell::default(),
             turn: Cell::default(),
         };
-        store.check_reader()?;
+        if format > store.newest_format() {
+            store
+                .read_store_row()?
+                .check_reads_by(store.newest_format())?;
+        }
         Ok(store)
     }
 
@@ -148,8 +164,13 @@ impl SqliteStore {
                 path: self.layout.database.clone(),
             });
         }
+        self.begin_writing()
+    }
+
+    /// Takes the write lock; refuses a sealed state and one that only newer programs may write.
+    fn begin_writing(&self) -> Result<StoreRow, StoreFault> {
         let row = self.begin_transaction("BEGIN IMMEDIATE")?;
-        row.check_writer(CURRENT_FORMAT)
+        row.check_writer(self.newest_format())
             .inspect_err(|_| self.roll_back())?;
         Ok(row)
     }
@@ -170,14 +191,25 @@ impl SqliteStore {
 
     /// Makes a sealed state usable again; returns whether it was sealed.
     pub(crate) fn unseal_state(&self) -> Result<bool, StoreFault> {
-        let row = self.begin_transaction("BEGIN IMMEDIATE")?;
+        let row = self.begin_as_is("BEGIN IMMEDIATE")?;
         if !row.is_sealed() {
             self.roll_back();
             return Ok(false);
         }
+        // The seal took the place of the required format, so only the schema version is left to
+        // tell that a newer program wrote this.
+        let found = migrate::read_format(&self.connection.inner, &self.connection.path)
+            .inspect_err(|_| self.roll_back())?;
+        if found > self.newest_format() {
+            self.roll_back();
+            return Err(StoreFault::Newer {
+                found,
+                known: self.newest_format(),
+            });
+        }
         let size = row.journal_size;
         let mut transaction = self.transaction_at(row);
-        transaction.view.store.mark_unsealed(CURRENT_FORMAT);
+        transaction.view.store.mark_unsealed(found);
         self.finish_transaction(&mut transaction, size)?;
         Ok(true)
     }
@@ -212,7 +244,7 @@ impl SqliteStore {
             .iter()
             .any(|finding| finding.kind == JournalDamaged)
         {
-            let row = self.begin_transaction("BEGIN IMMEDIATE")?;
+            let row = self.begin_writing()?;
             let rewritten = self.rewrite_journal(row);
             self.roll_back();
             rewritten?;
@@ -280,19 +312,6 @@ impl SqliteStore {
         moved.map_err(|error| io_fault("cannot write", &layout.database, error))
     }
 
-    fn check_reader(&self) -> Result<(), StoreFault> {
-        if self.format > CURRENT_FORMAT {
-            let row = read_store_row(&self.connection, "")?;
-            if row.min_reader > CURRENT_FORMAT {
-                return Err(StoreFault::Newer {
-                    found: self.format,
-                    known: CURRENT_FORMAT,
-                });
-            }
-        }
-        Ok(())
-    }
-
     /// Returns a view that ends its read transaction when it is dropped.
     fn view_for_reading(&self, row: StoreRow) -> TableView<'_> {
         TableView::for_reading(&self.connection, row)
@@ -309,13 +328,11 @@ impl SqliteStore {
                 path: self.layout.database.clone(),
             });
         }
-        if self.format < CURRENT_FORMAT {
-            migrate::upgrade_with_backup(&self.connection.inner, &self.layout, self.format)?;
-        }
+        self.upgrade_if_older()?;
         let row = self.begin_in_turn()?;
         // Read after the lock was taken: a newer program may have migrated while we waited.
         let row = row
-            .check_writer(CURRENT_FORMAT)
+            .check_writer(self.newest_format())
             .and_then(|()| self.reconcile_journal(row))
             .inspect_err(|_| self.roll_back())?;
         Ok(self.transaction_at(row))
@@ -324,7 +341,7 @@ impl SqliteStore {
     /// Replaces the whole history by these operations and rebuilds the tables from them, in one
     /// transaction. File stamps are deleted, because node ids may be assigned differently now.
     pub(crate) fn rewrite_history(&self, entries: &[ChainedOperation]) -> Result<(), StoreFault> {
-        let found = self.begin_transaction("BEGIN IMMEDIATE")?;
+        let found = self.begin_writing()?;
         self.replace_history(found, entries)
     }
 
@@ -412,7 +429,18 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// Begins a transaction, on a database that this program can read.
     fn begin_transaction(&self, how: &str) -> Result<StoreRow, StoreFault> {
+        self.upgrade_if_older()?;
+        let row = self.begin_as_is(how)?;
+        // Also here and not only on opening: a newer program may have migrated meanwhile.
+        row.check_reads_by(self.newest_format())
+            .inspect_err(|_| self.roll_back())?;
+        Ok(row)
+    }
+
+    /// Begins a transaction, whatever the format of the database: only its `store` row may be used.
+    fn begin_as_is(&self, how: &str) -> Result<StoreRow, StoreFault> {
         connection::run_cached_statement(&self.connection.inner, how)
             .map_err(|error| self.connection.to_fault(error))?;
         read_store_row(&self.connection, "").inspect_err(|_| self.roll_back())
@@ -423,7 +451,7 @@ impl SqliteStore {
     /// The place in the queue is kept until the transaction ends: the kernel then wakes the next
     /// writer at that moment. Given up earlier, that one would poll SQLite's lock.
     fn begin_in_turn(&self) -> Result<StoreRow, StoreFault> {
-        let begin = || self.begin_transaction("BEGIN IMMEDIATE");
+        let begin = || self.begin_as_is("BEGIN IMMEDIATE");
         if connection::is_in_a_hurry() {
             return begin();
         }
@@ -505,11 +533,11 @@ fn create_empty_database(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
     connection
         .query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))
         .map_err(fault)?;
-    migrate::apply_migrations(&connection, path, 0)?;
+    let (min_reader, min_writer) = migrate::required_formats(MIGRATIONS);
     let row = StoreRow {
         store: id.clone(),
-        min_reader: 1,
-        min_writer: 1,
+        min_reader,
+        min_writer,
         head: OperationId(0),
         head_hash: journal::chain_start_hash(id),
         journal_size: 0,
@@ -518,10 +546,12 @@ fn create_empty_database(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
     };
     let sql = "INSERT INTO store (one, store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, \
                node_total, sum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    connection
+    let transaction = connection.unchecked_transaction().map_err(fault)?;
+    migrate::apply_migrations(&connection, path, MIGRATIONS, 0)?;
+    transaction
         .execute(sql, params_from_iter(row.column_values()))
         .map_err(fault)?;
-    Ok(())
+    transaction.commit().map_err(fault)
 }
 
 /// Restricts the file to its owner.
@@ -572,8 +602,7 @@ impl AccessTransactions for SqliteStore {
         &self,
         work: &mut dyn FnMut(&dyn SqlConnection) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
-        connection::run_cached_statement(&self.connection.inner, "BEGIN")
-            .map_err(|error| self.connection.to_fault(error))?;
+        self.begin_transaction("BEGIN")?;
         let looked = work(&self.connection);
         self.roll_back();
         looked
@@ -588,12 +617,11 @@ impl AccessTransactions for SqliteStore {
                 path: self.layout.database.clone(),
             });
         }
-        let run = |sql| {
-            connection::run_cached_statement(&self.connection.inner, sql)
+        self.begin_writing()?;
+        let written = work(&self.connection).and_then(|()| {
+            connection::run_cached_statement(&self.connection.inner, "COMMIT")
                 .map_err(|error| self.connection.to_fault(error))
-        };
-        run("BEGIN IMMEDIATE")?;
-        let written = work(&self.connection).and_then(|()| run("COMMIT"));
+        });
         match written {
             Ok(()) => {
                 connection::checkpoint_long_log(&self.connection.inner, &self.layout.database)
@@ -608,7 +636,7 @@ impl Store for SqliteStore {
     fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         let row = self.begin_transaction("BEGIN")?;
         let snapshot = self.view_for_reading(row.clone());
-        row.check_reader()?;
+        row.check_reader(self.newest_format())?;
         match self.compare_journal(&row)? {
             // A read-only database cannot be reconciled; its own state is consistent.
             _ if self.read_only => return Ok(Box::new(snapshot)),

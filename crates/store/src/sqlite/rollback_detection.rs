@@ -16,8 +16,9 @@ impl SqliteStore {
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
         let row = read_store_row(&self.connection, "")?;
-        row.check_reader()?;
+        row.check_reader(self.newest_format())?;
         accept(&row.store)?;
+        self.upgrade_if_older()?;
         let Some(heads) = &self.settings.heads else {
             return Ok(());
         };

@@ -1,7 +1,7 @@
 //! SQLite's implementation of the shared SQL interface ([`SqlConnection`]).
 
 use std::cell::{Cell, OnceCell};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use domain::ports::StoreFault;
@@ -27,6 +27,15 @@ pub(super) struct SqliteConnection {
 }
 
 impl SqliteConnection {
+    pub(super) fn new(inner: Connection, path: &Path) -> Self {
+        Self {
+            inner,
+            path: path.to_owned(),
+            clock: Cell::new(None),
+            working_copy: OnceCell::new(),
+        }
+    }
+
     pub(super) fn to_fault(&self, error: rusqlite::Error) -> StoreFault {
         to_fault(&self.path, error)
     }

@@ -56,23 +56,12 @@ fn damaged_database(what: String) -> StoreFinding {
 
 /// Verifies the pages of the database and its schema.
 fn verify_pages(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
-    // Limited to one problem: it is enough to know that the file is damaged.
-    let check = store
-        .connection
-        .inner
-        .query_row("PRAGMA integrity_check(1)", [], |row| {
-            row.get::<_, String>(0)
-        });
-    let of_pages = match check {
-        Ok(answer) if answer == "ok" => None,
-        Ok(answer) => Some(answer),
-        Err(error) => Some(error.to_string()),
-    };
-    let of_schema = migrate::find_schema_damage(
-        &store.connection.inner,
-        &store.layout.database,
-        store.format,
-    )?;
+    let connection = &store.connection.inner;
+    let path = &store.layout.database;
+    let of_pages = migrate::find_page_damage(connection);
+    // Read now: another program may have migrated since this store was opened.
+    let format = migrate::read_format(connection, path)?;
+    let of_schema = migrate::find_schema_damage(connection, path, store.migrations, format)?;
     let found = of_pages.into_iter().chain(of_schema);
     Ok(found.map(damaged_database).collect())
 }

@@ -46,23 +46,27 @@ const SEALED_MIN_WRITER: i64 = i64::MAX;
 impl StoreRow {
     /// Checks that the state is not sealed and that a program of this format may write it.
     pub(crate) fn check_writer(&self, format: i64) -> Result<(), StoreFault> {
-        self.check_reader()?;
-        match self.min_writer > format {
-            true => Err(StoreFault::Newer {
-                found: self.min_writer,
-                known: format,
-            }),
-            false => Ok(()),
-        }
+        self.check_reader(format)?;
+        check_required_format(self.min_writer, format)
     }
 
-    /// Checks that the state is not sealed.
-    pub(crate) fn check_reader(&self) -> Result<(), StoreFault> {
+    /// Checks that the state is not sealed and that a program of this format may read it.
+    pub(crate) fn check_reader(&self, format: i64) -> Result<(), StoreFault> {
         if self.is_sealed() {
-            Err(StoreFault::Moved)
-        } else {
-            Ok(())
+            return Err(StoreFault::Moved);
         }
+        self.check_reads_by(format)
+    }
+
+    /// Checks that a program of this format may read the state, sealed or not.
+    pub(crate) fn check_reads_by(&self, format: i64) -> Result<(), StoreFault> {
+        check_required_format(self.min_reader, format)
+    }
+
+    /// Refuses programs of formats below these from now on.
+    pub(crate) fn require_formats(&mut self, min_reader: i64, min_writer: i64) {
+        self.min_reader = self.min_reader.max(min_reader);
+        self.min_writer = self.min_writer.max(min_writer);
     }
 
     /// Marks the state as moved elsewhere.
@@ -77,6 +81,16 @@ impl StoreRow {
 
     pub(crate) fn is_sealed(&self) -> bool {
         self.min_writer == SEALED_MIN_WRITER
+    }
+}
+
+fn check_required_format(required: i64, known: i64) -> Result<(), StoreFault> {
+    match required > known {
+        true => Err(StoreFault::Newer {
+            found: required,
+            known,
+        }),
+        false => Ok(()),
     }
 }
 
