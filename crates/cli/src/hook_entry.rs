@@ -30,6 +30,7 @@ use store::{DiskFiles, EngineSettings};
 
 use crate::caller::{self, Caller};
 use crate::hook_adoption::{add_adoption_notice, reply_for_unadopted};
+use crate::hook_fault::HookFault;
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
 use crate::hook_missed_calls::MissedCallNotes;
@@ -70,7 +71,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let outcome = catch_unwind(AssertUnwindSafe(|| handle_hook_event(host, event, start)));
     let printed = match outcome {
         Ok(printed) => printed,
-        Err(_) => render_fault_reply("it failed with a bug of its own"),
+        Err(_) => render_fault_reply(&HookFault::internal("it failed with a bug of its own")),
     };
     print_reply(&printed);
     // Also for a block, which is in the JSON: with another code Copilot drops the reason, and Codex
@@ -121,7 +122,7 @@ fn handle_hook_event(host: Host, event: Option<&str>, start: Instant) -> String 
     for root in &roots {
         match handle_in_project(&event, root) {
             Ok(handled) => all = all.merge(handled),
-            Err(failure) => return render_fault_reply(&failure.message),
+            Err(failure) => return render_fault_reply(&failure.into()),
         }
     }
     render_and_record_reply(all)
@@ -588,23 +589,24 @@ fn render_and_record_reply(handled: EventOutcome) -> String {
 }
 
 /// Returns the fallback reply after a failure or panic of the hook.
-fn render_fault_reply(why: &str) -> String {
+fn render_fault_reply(fault: &HookFault) -> String {
     take_running_hook().map_or_else(String::new, |running| {
-        record_and_render_fault(*running, why)
+        record_and_render_fault(*running, fault)
     })
 }
 
-/// Records the fault and renders the prepared fallback.
-fn record_and_render_fault(running: RunningHook, why: &str) -> String {
+/// Records the fault and renders the prepared fallback, with a notice where somebody reads it.
+fn record_and_render_fault(running: RunningHook, fault: &HookFault) -> String {
     running.ledger.record_fault(
         HookLedgerEntry::from_event(&running.event, running.start),
-        why,
+        &fault.why,
     );
     if let Some((missed, call)) = running.unrecorded {
         missed.append_call(call);
     }
     let mut reply = running.fallback;
-    reply.block = reply.block.map(|text| text.replace("@WHY@", why));
+    reply.block = reply.block.map(|text| text.replace("@WHY@", &fault.why));
+    let reply = fault.add_notice(reply, &running.event);
     hosts::wire::render_reply(&running.event, &reply)
 }
 
@@ -633,7 +635,9 @@ fn start_watchdog_thread(host: Host, name: Option<&str>, start: Instant) {
         }
         let late = format!("it took longer than {} ms", deadline().as_millis());
         let printed = match claim_right_to_answer() {
-            Some(HookPhase::Running(running)) => record_and_render_fault(*running, &late),
+            Some(HookPhase::Running(running)) => {
+                record_and_render_fault(*running, &HookFault::internal(&late))
+            }
             Some(HookPhase::Reading) => {
                 let arrived = Payload::Partial {
                     bytes: hook_input::salvage_received_bytes(),

@@ -14,6 +14,7 @@ mod head_listener;
 mod help;
 mod hook_adoption;
 mod hook_entry;
+mod hook_fault;
 mod hook_input;
 mod hook_ledger;
 mod hook_missed_calls;

@@ -248,29 +248,43 @@ fn break_settings(project: &Project, text: &str) -> Wrong {
     replaced(project, "config.toml", text)
 }
 
+/// Whether it is the notice about a fault, complete.
+fn is_fault_notice(text: &str) -> bool {
+    text.starts_with("Throughline: ")
+        && text.contains("its gates may not be checked")
+        && text.contains("\n  next: ")
+        && !text.contains("@WHY@")
+}
+
 type Fault = fn(&Project) -> Option<Wrong>;
 
-/// Makes the state say that only a later version may read it, with a sum that fits.
-const ONLY_LATER_VERSIONS: &str = r"
+/// Makes the state require a later version, with a checksum that matches.
+fn require_later_version(project: &Project, min_reader: u32, min_writer: u32) -> Option<()> {
+    let script = r"
 import struct, zlib
 names = 'store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total'
 row = list(connection.execute('SELECT ' + names + ' FROM store').fetchone())
-row[1] = row[2] = 99
+row[1:3] = required
 def packed(value):
     if isinstance(value, int):
         return b'\x01' + struct.pack('<q', value)
     tag, value = (b'\x03', value.encode()) if isinstance(value, str) else (b'\x04', value)
     return tag + struct.pack('<Q', len(value)) + value
 total = zlib.crc32(b''.join(packed(value) for value in row))
-connection.execute('UPDATE store SET min_reader = 99, min_writer = 99, sum = ?', (total,))
+connection.execute('UPDATE store SET min_reader = ?, min_writer = ?, sum = ?', (*required, total))
 connection.execute('PRAGMA user_version = 99')
 ";
+    sqlite(
+        project,
+        &format!("required = [{min_reader}, {min_writer}]\n{script}"),
+    )
+}
 
 const FAULTS: [(&str, Fault); 7] = [
     ("only a later version may read the state", |project| {
         let (path, kept) = (state(project, "state.db"), project.root().join("kept.db"));
         fs::copy(&path, &kept).expect("copied");
-        sqlite(project, ONLY_LATER_VERSIONS)?;
+        require_later_version(project, 99, 99)?;
         Some(Wrong::Repairable(Box::new(move || {
             fs::rename(&kept, &path).expect("put back")
         })))
@@ -311,7 +325,8 @@ const FAULTS: [(&str, Fault); 7] = [
     }),
 ];
 
-/// Every event of a session while something is wrong: none fails, none is stopped for our fault, each is noted.
+/// Every event of a session while something is wrong: none fails, none is stopped for our fault, each is
+/// noted, and whoever reads the answer is told.
 #[test]
 fn a_fault_lets_the_agent_go_on_and_is_noted() {
     let mut failed = Vec::new();
@@ -339,7 +354,17 @@ fn a_fault_lets_the_agent_go_on_and_is_noted() {
             ("a stop", session.stop()),
         ];
         for (event, answer) in &events {
-            if !answer.is_silent() {
+            ended_well(event, answer);
+            let told = answer.context().is_some_and(|text| is_fault_notice(&text));
+            let shown = answer.json()["systemMessage"]
+                .as_str()
+                .is_some_and(is_fault_notice);
+            let is_right = match *event {
+                "a start" | "a prompt" => told && shown && answer.block().is_none(),
+                "a stop" => !told && shown && answer.block().is_none(),
+                _ => answer.is_silent(),
+            };
+            if !is_right {
                 failed.push(format!("{what}, {event}: {answer:?}"));
             }
         }
@@ -366,6 +391,129 @@ fn a_fault_lets_the_agent_go_on_and_is_noted() {
             assert_eq!(faults(&project).len(), events.len(), "{what}");
         }
         wrong.repair();
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Takes everything away that a damaged state could be rebuilt from.
+fn damage_for_good(project: &Project) -> Option<()> {
+    fs::remove_file(state(project, "journal.jsonl")).expect("removed");
+    fs::remove_dir_all(state(project, "mirror")).expect("removed");
+    scribble(project, "state.db");
+    scribble(project, "state.db-wal");
+    Some(())
+}
+
+/// Moves the state, as to a shared database, and leaves the settings as they were.
+fn move_with_old_settings(project: &Project) -> Option<()> {
+    let before = project.read(".throughline/config.toml");
+    project.ok(&["state", "move", "--to", "json"]);
+    project.write(".throughline/config.toml", before);
+    fs::remove_file(state(project, "journal.jsonl")).expect("removed");
+    let manifest = ".throughline/damaged/1/manifest.json";
+    let text = project.read(manifest);
+    let moved = text.replace(
+        r#""reason": "moved","#,
+        r#""reason": "moved", "moved_to": "postgres","#,
+    );
+    assert_ne!(moved, text);
+    project.write(manifest, moved);
+    Some(())
+}
+
+struct LastingFault {
+    message: &'static str,
+    next: &'static str,
+    break_it: fn(&Project) -> Option<()>,
+    /// Whether the gates read the state all the same.
+    is_readable: bool,
+}
+
+const LASTING: [LastingFault; 4] = [
+    LastingFault {
+        message: "written by a newer version (format 99",
+        next: "install a newer version of tl",
+        break_it: |project| require_later_version(project, 99, 99),
+        is_readable: false,
+    },
+    LastingFault {
+        message: "written by a newer version (format 99",
+        next: "install a newer version of tl",
+        break_it: |project| require_later_version(project, 1, 99),
+        is_readable: true,
+    },
+    LastingFault {
+        message: "its state is missing",
+        next: "tl state rebuild",
+        break_it: damage_for_good,
+        is_readable: false,
+    },
+    LastingFault {
+        message: "the state was moved elsewhere",
+        next: "tl state quarantine",
+        break_it: move_with_old_settings,
+        is_readable: false,
+    },
+];
+
+/// A host, its start of a session and its prompt; without those whose answer its model does not read.
+const CONTACTS: [(&str, Option<&str>, Option<&str>); 6] = [
+    (
+        "claude-code",
+        Some("SessionStart"),
+        Some("UserPromptSubmit"),
+    ),
+    ("codex", Some("SessionStart"), Some("UserPromptSubmit")),
+    ("copilot", Some("sessionStart"), Some("userPromptSubmitted")),
+    ("cursor", Some("sessionStart"), None),
+    ("gemini", None, Some("BeforeAgent")),
+    (
+        "opencode",
+        Some("experimental.chat.system.transform"),
+        Some("chat.message"),
+    ),
+];
+
+/// While a fault lasts no later hook can report it, so the one that failed does, in every host.
+#[test]
+fn a_fault_that_lasts_is_told_at_every_start_and_prompt() {
+    let mut failed = Vec::new();
+    for fault in LASTING {
+        let project = planned();
+        project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+        project.ok(&["status"]);
+        if (fault.break_it)(&project).is_none() {
+            continue;
+        }
+        for (host, start, prompt) in CONTACTS {
+            let session = project.session_of(host, "s");
+            let said = json!({
+                "source": "startup", "prompt": "go on",
+                "input": { "sessionID": "s", "model": {} },
+                "output": { "system": ["You help."], "message": {}, "parts": [{ "type": "text", "text": "go on" }] },
+            });
+            // Again and again: it may be another person, or the agent forgot it.
+            for event in [start, prompt, prompt].into_iter().flatten() {
+                let answer = session.event(event, said.clone());
+                ended_well(event, &answer);
+                let told = answer.context().unwrap_or_default();
+                for part in [fault.message, fault.next] {
+                    if !is_fault_notice(&told) || !told.contains(part) {
+                        failed.push(format!("{host}, {event}: no `{part}` in {answer:?}"));
+                    }
+                }
+            }
+        }
+        let session = project.session("s");
+        let below_a_draft = may_write(&project, &session, "acts/act-2/chapters/chapter-01/plan.md");
+        assert_eq!(
+            below_a_draft.block().is_some(),
+            fault.is_readable,
+            "{}: {below_a_draft:?}",
+            fault.message
+        );
+        let unread = may_write(&project, &session, Project::ACT);
+        assert!(unread.block().is_some(), "{}: {unread:?}", fault.message);
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
@@ -424,7 +572,9 @@ fn a_fault_stops_a_typed_command() {
             .unwrap_or_else(|| panic!("{prompt}: {answer:?}"));
         assert!(reason.contains(NOT_A_RULE), "{reason}");
     }
-    assert!(session.prompt("/compact").is_silent());
+    let answer = session.prompt("/compact");
+    ended_well("/compact", &answer);
+    assert_eq!(answer.block(), None);
     drop(lock);
 }
 
@@ -864,7 +1014,8 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
         session.stop(),
     ] {
         ended_well("no home", &answer);
-        assert!(answer.is_silent(), "{answer:?}");
+        assert_eq!(answer.block(), None);
+        assert!(answer.stdout.contains("set THROUGHLINE_HOME"), "{answer:?}");
     }
 }
 
