@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Starts the program of this platform's package, with the same arguments, streams and exit code.
+// Starts the program of this platform's package, with the same arguments, streams and exit code or signal.
 "use strict";
 
-const { spawnSync } = require("node:child_process");
+const { spawn } = require("node:child_process");
 
 const name = `throughline-${process.platform}-${process.arch}`;
 
@@ -17,12 +17,24 @@ try {
   process.exit(1);
 }
 
-const ended = spawnSync(program, process.argv.slice(2), { stdio: "inherit" });
-if (ended.error) {
-  console.error(`throughline: cannot start ${program}: ${ended.error.message}`);
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+
+// Who ends this process means the program: a host that stops its MCP server would leave it running.
+const forwarded = ["SIGTERM", "SIGINT", "SIGHUP"];
+for (const signal of forwarded) {
+  process.on(signal, () => child.kill(signal));
+}
+
+child.on("error", (error) => {
+  console.error(`throughline: cannot start ${program}: ${error.message}`);
   process.exit(1);
-}
-if (ended.signal) {
-  process.kill(process.pid, ended.signal);
-}
-process.exit(ended.status ?? 1);
+});
+
+child.on("exit", (code, signal) => {
+  if (!signal) {
+    process.exit(code);
+  }
+  // Without its own handler the same signal ends this process as it ended the program.
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+});
