@@ -17,13 +17,14 @@ try {
   process.exit(1);
 }
 
-const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
-
 // Who ends this process means the program: a host that stops its MCP server would leave it running.
-const forwarded = ["SIGTERM", "SIGINT", "SIGHUP"];
-for (const signal of forwarded) {
+// Before the start: a signal between the two would end this process alone.
+let child;
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
+
+child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
 
 child.on("error", (error) => {
   console.error(`throughline: cannot start ${program}: ${error.message}`);

@@ -1,15 +1,15 @@
 //! Installs each package into an empty directory, as its users do, and runs the demo there.
 
+mod image_root;
+mod launcher;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Release, cannot, make_directory, read_output};
+use super::{Release, cannot, make_directory, read_output, write_file};
 use crate::tidy::workflows::{ACTION_FILE, WORKFLOW_FOLDER};
-use crate::workspace::{command, files_below, root, run};
+use crate::workspace::{cargo, command, files_below, root, run};
 use crate::{Outcome, say};
-
-/// Where `chroot` is, without the rest of the environment.
-const SYSTEM_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Tries every package. One whose installer is missing on this machine is named as skipped.
 pub(super) fn check_packages(release: &Release, packages: &[PathBuf]) -> Outcome {
@@ -37,7 +37,8 @@ pub(super) fn check_packages(release: &Release, packages: &[PathBuf]) -> Outcome
     check_debian(release, debian, &place("deb")?)?;
     check_npm(release, &npm, &place("npm")?)?;
     check_wheel(release, wheel, &place("wheel")?)?;
-    check_image(image, &place("image")?)?;
+    image_root::check_image(image, &place("image")?)?;
+    check_crates()?;
     check_registry_files(release)?;
     check_workflows(&place("workflows")?)
 }
@@ -103,7 +104,7 @@ fn check_npm(release: &Release, packages: &[&Path], place: &Path) -> Outcome {
     if !is_installed("npm") {
         return skip("npm", "npm");
     }
-    super::write_file(&place.join("package.json"), "{\"private\":true}\n")?;
+    write_file(&place.join("package.json"), "{\"private\":true}\n")?;
     // The platform's package is not in a registry yet, so it is installed by its file, together
     // with the one that asks for it.
     run(command("npm")
@@ -136,11 +137,28 @@ fn check_npm(release: &Release, packages: &[&Path], place: &Path) -> Outcome {
             .arg(&shell)
             .env("HOME", place.join("home")),
     )?;
-    if answer.contains("serverInfo") {
-        Ok(())
-    } else {
-        Err(format!("`npx throughline mcp` answered: {answer}"))
+    if !answer.contains("serverInfo") {
+        return Err(format!("`npx throughline mcp` answered: {answer}"));
     }
+    launcher::check_launcher(
+        &place.join("node_modules/throughline/bin/throughline.js"),
+        &place.join("launcher"),
+    )
+}
+
+/// Every crate would be accepted by the registry, with the dependencies that are published with it.
+fn check_crates() -> Outcome {
+    // Not verified: each would be built alone, and the release builds the same sources.
+    run(cargo().args([
+        "publish",
+        "--workspace",
+        "--dry-run",
+        "--no-verify",
+        "--allow-dirty",
+        "--quiet",
+    ]))?;
+    say("ok: crates");
+    Ok(())
 }
 
 fn check_wheel(release: &Release, wheel: &Path, place: &Path) -> Outcome {
@@ -151,37 +169,6 @@ fn check_wheel(release: &Release, wheel: &Path, place: &Path) -> Outcome {
         .arg(wheel))?;
     let program = environment.join("bin/tl");
     try_program(release, "wheel", place, || command(&program))
-}
-
-/// The layer of the image is all there is: the program has to run with nothing else.
-fn check_image(image: &Path, place: &Path) -> Outcome {
-    run(command("tar").current_dir(place).arg("-xf").arg(image))?;
-    let index = std::fs::read_to_string(place.join("index.json"))
-        .map_err(|error| cannot("read", &place.join("index.json"), &error))?;
-    let manifest = read_blob(place, &parse(&index)?["manifests"][0])?;
-    let layer = blob_path(place, &parse(&manifest)?["layers"][0])?;
-    let files = place.join("files");
-    make_directory(&files)?;
-    run(command("tar").current_dir(&files).arg("-xzf").arg(layer))?;
-    if read_output(command("id").arg("-u"))?.trim() != "0" {
-        return skip("image", "root, for chroot");
-    }
-    // A container's runtime gives it the devices and `/proc`; without the latter no demo runs, which starts a hook.
-    make_directory(&files.join("dev"))?;
-    for (device, number) in [("null", "3"), ("random", "8"), ("urandom", "9")] {
-        let path = files.join("dev").join(device);
-        run(command("mknod").arg(path).args(["c", "1", number]))?;
-    }
-    for word in ["init", "status", "check"] {
-        run(command("chroot")
-            .arg(&files)
-            .args(["/usr/bin/tl", "--project", "/project", word])
-            .env_clear()
-            .envs([("HOME", "/home"), ("USER", "server"), ("PATH", SYSTEM_PATH)])
-            .stdout(std::process::Stdio::null()))?;
-    }
-    say("ok: image");
-    Ok(())
 }
 
 fn check_registry_files(release: &Release) -> Outcome {
@@ -253,17 +240,4 @@ fn skip(package: &str, needs: &str) -> Outcome {
 
 fn parse(text: &str) -> Result<serde_json::Value, String> {
     serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
-}
-
-fn blob_path(place: &Path, descriptor: &serde_json::Value) -> Result<PathBuf, String> {
-    let digest = descriptor["digest"].as_str().unwrap_or_default();
-    let hash = digest
-        .strip_prefix("sha256:")
-        .ok_or("a blob without a hash")?;
-    Ok(place.join("blobs/sha256").join(hash))
-}
-
-fn read_blob(place: &Path, descriptor: &serde_json::Value) -> Result<String, String> {
-    let path = blob_path(place, descriptor)?;
-    std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))
 }

@@ -18,6 +18,17 @@ const CERTIFICATES: [&str; 3] = [
     "/etc/ssl/cert.pem",
 ];
 
+/// The empty directories of the image.
+const FOLDERS: [&str; 3] = ["project", "home", "tmp"];
+
+const ENTRY_POINT: [&str; 1] = ["/usr/bin/tl"];
+const SERVER_COMMAND: [&str; 3] = ["serve", "--listen", "0.0.0.0"];
+const ENVIRONMENT: [&str; 3] = [
+    "HOME=/home",
+    "USER=server",
+    "THROUGHLINE_HOME=/home/throughline",
+];
+
 /// Returns the archive of the image, which `docker load`, `podman load` and `skopeo` read.
 pub(super) fn make_image(release: &Release) -> Result<PathBuf, String> {
     let work = release.out.join("build/image");
@@ -34,7 +45,7 @@ pub(super) fn make_image(release: &Release) -> Result<PathBuf, String> {
         )?;
         copy_file(certificates, &release.stage.join("ca-certificates.crt"))?;
     }
-    for folder in ["project", "home", "tmp"] {
+    for folder in FOLDERS {
         make_directory(&files.join(folder))?;
     }
     let layer = work.join("layer.tar.gz");
@@ -55,10 +66,10 @@ pub(super) fn make_image(release: &Release) -> Result<PathBuf, String> {
         "architecture": "amd64",
         "os": "linux",
         "config": {
-            "Entrypoint": ["/usr/bin/tl"],
-            "Cmd": ["serve", "--listen", "0.0.0.0"],
+            "Entrypoint": ENTRY_POINT,
+            "Cmd": SERVER_COMMAND,
             "WorkingDir": "/project",
-            "Env": ["HOME=/home", "USER=server", "THROUGHLINE_HOME=/home/throughline"],
+            "Env": ENVIRONMENT,
             "Volumes": { "/project": {}, "/home": {} },
             "ExposedPorts": { "7070/tcp": {} },
             "Labels": { "org.opencontainers.image.version": release.version },
@@ -135,4 +146,36 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
 #[expect(clippy::disallowed_methods, reason = "a file of the build's own")]
 fn write_bytes(path: &Path, bytes: &[u8]) -> Outcome {
     std::fs::write(path, bytes).map_err(|error| cannot("write", path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::root;
+
+    /// No lane has a daemon to build the Dockerfile with, so its text is compared.
+    #[test]
+    fn the_dockerfile_describes_this_image() {
+        let text = std::fs::read_to_string(root().join("packaging/Dockerfile")).unwrap();
+        let values_of = |instruction: &str| -> Vec<&str> {
+            text.lines()
+                .filter_map(|line| line.strip_prefix(instruction)?.strip_prefix(' '))
+                .collect()
+        };
+        let list_of = |instruction: &str| -> Vec<String> {
+            serde_json::from_str(values_of(instruction)[0]).unwrap()
+        };
+        assert_eq!(list_of("ENTRYPOINT"), ENTRY_POINT);
+        assert_eq!(list_of("CMD"), SERVER_COMMAND);
+        assert_eq!(values_of("ENV"), [ENVIRONMENT.join(" ")]);
+        let folders = values_of("WORKDIR");
+        let volumes = list_of("VOLUME");
+        for folder in FOLDERS.map(|folder| format!("/{folder}")) {
+            assert!(
+                folders.contains(&folder.as_str()) || volumes.contains(&folder),
+                "{folder}"
+            );
+        }
+        assert_eq!(folders.last(), Some(&"/project"));
+    }
 }
