@@ -9,6 +9,7 @@ use domain::time::Timestamp;
 
 use super::migrate::{MIGRATIONS, Migration};
 use super::*;
+use crate::durable::write_atomically;
 use crate::engine::EngineSettings;
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
@@ -344,7 +345,7 @@ fn without_a_backup_nothing_is_migrated() {
     save_note(&fixture.open(MIGRATIONS), "older").unwrap();
     fs::remove_dir(&unfinished).unwrap();
     // What an interrupted process left is replaced.
-    fs::write(&unfinished, "half a copy").unwrap();
+    write_atomically(&unfinished, b"half a copy").unwrap();
     save_note(&fixture.open(TO_4), "after").unwrap();
     assert_eq!(fixture.list_copies(), ["state-before-format-4.db"]);
 }
@@ -363,7 +364,7 @@ fn a_disk_without_room_for_two_copies_is_full() {
 #[test]
 fn a_copy_of_another_state_is_quarantined() {
     let fixture = Fixture::new();
-    fs::write(fixture.backup(4), "an earlier copy").unwrap();
+    write_atomically(&fixture.backup(4), b"an earlier copy").unwrap();
     save_note(&fixture.open(TO_4), "after").unwrap();
     let kept = fixture.layout.damaged.join("state-before-format-4.db.1");
     assert_eq!(fs::read_to_string(kept).unwrap(), "an earlier copy");
