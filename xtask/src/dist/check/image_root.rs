@@ -35,7 +35,7 @@ pub(super) fn check_image(image: &Path, place: &Path) -> Outcome {
         &["--project", "/project", "check"],
         &["demo", "/home/demo"],
     ] {
-        run(image.command()?.args(words).stdout(Stdio::null()))?;
+        read_output(image.command()?.args(words))?;
     }
     image.check_server()?;
     say("ok: image");
