@@ -595,7 +595,7 @@ fn render_fault_reply(fault: &HookFault) -> String {
     })
 }
 
-/// Records the fault and renders the prepared fallback, with a notice where somebody reads it.
+/// Records the fault and renders the prepared fallback, with a notice where it is read.
 fn record_and_render_fault(running: RunningHook, fault: &HookFault) -> String {
     running.ledger.record_fault(
         HookLedgerEntry::from_event(&running.event, running.start),

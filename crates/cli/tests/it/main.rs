@@ -52,6 +52,7 @@ mod hook_faults;
 mod hook_gates;
 mod hook_git;
 mod hook_input;
+mod hook_lasting_faults;
 mod hook_legitimate;
 mod hook_missed_calls;
 mod hook_news;
