@@ -5,6 +5,7 @@ use domain::node::Node;
 use domain::ports::{Snapshot, StoreFault};
 use domain::presence::AbsentNode;
 use domain::record::read_records;
+use domain::shell_line::quote_word;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -53,7 +54,8 @@ pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (Strin
     if let (Some(archive), Some(path)) = (&absent.archive, &absent.node.path) {
         let what = format!("`{name}` is archived in {archive}, and its history is kept");
         let folder = domain::profile::parent_folder(path);
-        return (what, format!("git mv {archive} {folder}   # takes it back"));
+        let (from, to) = (quote_word(archive), quote_word(folder));
+        return (what, format!("git mv {from} {to}   # takes it back"));
     }
     let here = ctx.git.current_branch();
     match &absent.branch {
@@ -62,7 +64,7 @@ pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (Strin
             let what = format!(
                 "`{name}` is not on this branch{here}: it was last seen on {branch}, and its state is kept"
             );
-            (what, format!("git switch {branch}"))
+            (what, format!("git switch {}", quote_word(branch)))
         }
         // It went without a checkout.
         _ => {

@@ -10,6 +10,7 @@ use domain::node::{Node, Progress};
 use domain::operation::Verb;
 use domain::ports::{FileReadResult, PlanFiles, Snapshot, Transaction};
 use domain::profile::parent_folder;
+use domain::shell_line::quote_word;
 use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -169,7 +170,11 @@ fn plan_moves(
                 FileReadResult::Missing => continue,
                 FileReadResult::Unreadable { why, .. } => {
                     return Err(Failure::refused(format!("`{was}` cannot be moved: {why}"))
-                        .with_step(format!("git mv {folder} {target}   # by hand")));
+                        .with_step(format!(
+                            "git mv {} {}   # by hand",
+                            quote_word(folder),
+                            quote_word(&target)
+                        )));
                 }
             };
             let path = was.replacen(folder, &target, 1);

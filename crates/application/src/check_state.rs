@@ -13,6 +13,7 @@ use domain::ports::{HistoryState, Snapshot};
 use domain::profile::parent_folder;
 use domain::record;
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
+use domain::shell_line::quote_word;
 use domain::status::{StatusInputs, StatusRules};
 use domain::tree::Tree;
 use domain::tree_audit::{self, AuditFinding, AuditFindingKind, duplicate_id_finding};
@@ -212,7 +213,7 @@ fn compare_with_files(
                 kind: AuditFindingKind::Misplaced,
                 node: None,
                 message: format!("`{path}` looks like a plan, but its path should be `{expected}`"),
-                next_steps: vec![format!("tl move {path}")],
+                next_steps: vec![format!("tl move {}", quote_word(&path))],
             }),
             Notice::Duplicate { label, path, other } => {
                 findings.push(duplicate_id_finding(&label, &path, &other));
@@ -221,7 +222,10 @@ fn compare_with_files(
                 kind: AuditFindingKind::DecisionDamaged,
                 node: None,
                 message: format!("`{path}` does not count as a decision: {why}"),
-                next_steps: vec![format!("git checkout -- {path}   # or delete it")],
+                next_steps: vec![format!(
+                    "git checkout -- {}   # or delete it",
+                    quote_word(&path)
+                )],
             }),
             Notice::Unavailable { path, why } => findings.push(AuditFinding {
                 kind: AuditFindingKind::FileUnavailable,

@@ -3,6 +3,7 @@
 //! Reads the names and settings of the project's root; runs nothing.
 
 use domain::ports::{FileReadResult, PlanFiles};
+use domain::shell_line::quote_word;
 use domain::work::test_runner::{ProjectRoot, TestRunner, detect_test_runners};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -123,14 +124,5 @@ fn propose_runner(runner: &TestRunner, path: &str, test: Option<&str>) -> Propos
         ),
         run,
         report: runner.report.map(str::to_owned),
-    }
-}
-
-/// Quotes a word for a shell, where it needs it.
-fn quote_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
-    match word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }

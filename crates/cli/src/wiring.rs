@@ -20,6 +20,7 @@ use domain::ports::{Clock, Git, GitHead, HistoryState, Recovery, Store, StoreFau
 use domain::profile::Profile;
 use domain::session::SESSIONS_FOLDER;
 use domain::settings::{DecisionStorage, Settings, Storage};
+use domain::shell_line::quote_word;
 use domain::text::{clean_line, count_with_noun};
 use domain::trust_policy::{PolicyChange, ProfileRules};
 use store::private_files::find_foreign_entry;
@@ -83,7 +84,9 @@ fn resolve_named_directory(directory: &Path) -> Result<PathBuf, Failure> {
             let failure = Failure::not_found(format!("cannot use `{name}`: {error}"));
             Err(match error.kind() {
                 // Only where creating it helps: not for a directory that may not be entered.
-                std::io::ErrorKind::NotFound => failure.with_step(format!("mkdir -p '{name}'")),
+                std::io::ErrorKind::NotFound => {
+                    failure.with_step(format!("mkdir -p {}", quote_word(&name.to_string())))
+                }
                 _ => failure,
             })
         }
@@ -387,7 +390,7 @@ impl Project {
             Ok(_) => {
                 let mut remove = String::new();
                 if migration.tracked {
-                    remove.push_str(&format!("git rm -rq {former} && "));
+                    remove.push_str(&format!("git rm -rq {} && ", quote_word(former)));
                 }
                 if migration.tracks_sessions && !self.settings.git.share_sessions {
                     remove.push_str(&format!("git rm -rq --cached {SESSIONS_FOLDER} && "));
@@ -550,7 +553,8 @@ pub(crate) fn refuse_foreign_entries(root: &Path) -> Result<(), Failure> {
         entry.kind
     ))
     .with_step(format!(
-        "rm {shown}   # or replace it by what it leads to, if you made it"
+        "rm {}   # or replace it by what it leads to, if you made it",
+        quote_word(&shown.to_string())
     )))
 }
 
@@ -724,8 +728,10 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
                 "is similar to"
             };
             ui.print_message(format_args!(
-                "{}: `{now}` {how} `{was}`, which is gone. If it is the same plan: tl move --was {was} {now}",
-                styled(WARN, "note")
+                "{}: `{now}` {how} `{was}`, which is gone. If it is the same plan: tl move --was {} {}",
+                styled(WARN, "note"),
+                quote_word(was),
+                quote_word(now)
             ));
         }
         Notice::Submitted {
@@ -750,7 +756,8 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ui.print_warning(format_args!("{path}: {why}"));
         }
         Notice::NotAtItsPlace { path, expected } => ui.print_warning(format_args!(
-            "{path} looks like a plan, but is not read as one: its path should be {expected}; tl move {path}"
+            "{path} looks like a plan, but is not read as one: its path should be {expected}; tl move {}",
+            quote_word(path)
         )),
     }
 }

@@ -9,6 +9,7 @@ use domain::ports::Snapshot;
 use domain::presence::returned_nodes;
 use domain::profile::PlanPlace;
 use domain::session_state::Conversation;
+use domain::shell_line::quote_word;
 use domain::text::count_with_noun;
 
 use crate::approval_need::asks_for_approval;
@@ -268,7 +269,8 @@ pub(super) fn render_notices(notices: &[Notice]) -> Vec<String> {
 pub(super) fn describe_wrong_place(path: &str, expected: &str) -> String {
     format!(
         "Throughline: `{path}` looks like a plan, but is not read as one: its path should be \
-         `{expected}`. To put it there: tl move {path}"
+         `{expected}`. To put it there: tl move {}",
+        quote_word(path)
     )
 }
 
@@ -310,7 +312,9 @@ fn render_notice(noticed: &Notice) -> Option<String> {
             ))
         }
         Notice::PossibleMove { was, now, .. } => Some(format!(
-            "Throughline: `{now}` may be the former `{was}`. If it is: tl move --was {was} {now}"
+            "Throughline: `{now}` may be the former `{was}`. If it is: tl move --was {} {}",
+            quote_word(was),
+            quote_word(now)
         )),
         Notice::Submitted { summary, .. } => Some(format!(
             "Throughline submitted your working copy's text to the team: {summary}."

@@ -9,6 +9,7 @@ use application::check_state::{CheckOutcome, FindingView, check_state};
 use application::record_event::record_event;
 use clap::Args;
 use domain::operation::Verb;
+use domain::shell_line::quote_word;
 use domain::text::count_with_noun;
 use std::path::PathBuf;
 
@@ -64,7 +65,7 @@ fn find_exposed_directories(project: &Project) -> Vec<FindingView> {
         message: format!("other users may enter `{}`", path.display()),
         next_steps: vec![
             "tl state repair".to_owned(),
-            format!("chmod 700 {}", path.display()),
+            format!("chmod 700 {}", quote_word(&path.display().to_string())),
         ],
     };
     exposed.iter().map(finding).collect()

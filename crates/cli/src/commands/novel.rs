@@ -10,6 +10,7 @@ use application::{Failure, FailureKind};
 use clap::{Args, ValueEnum};
 use domain::book_export::Book;
 use domain::memory::EntryKind;
+use domain::shell_line::quote_word;
 use domain::text::count_with_noun;
 use serde_json::json;
 use zip::write::SimpleFileOptions;
@@ -112,7 +113,8 @@ fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
             if !is_partially_created(&inside)? {
                 return Err(Failure::conflict(format!("`{shown}` already exists"))
                     .with_step(format!(
-                        "cd '{shown}' && tl init   # create the project there"
+                        "cd {} && tl init   # create the project there",
+                        quote_word(&shown.to_string())
                     ))
                     .with_step("tl story new ANOTHER-NAME"));
             }
@@ -129,7 +131,7 @@ fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
         app.ui
-            .print_message(format!("next: cd '{folder}' && tl plan act-1"));
+            .print_message(format!("next: cd {} && tl plan act-1", quote_word(folder)));
     }
     Ok(ended)
 }

@@ -104,11 +104,22 @@ impl ShellCommand {
     }
 }
 
+/// Quotes a word for a POSIX shell, so that a command with it can be pasted.
+#[must_use]
+pub fn quote_word(word: &str) -> String {
+    // Plain words stay as they are: people read the line in their settings and in trust prompts.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::ShellLine;
+    use super::{ShellLine, quote_word};
 
     fn programs(line: &str) -> Vec<String> {
         ShellLine::parse(line)
@@ -325,6 +336,15 @@ mod tests {
             )
         ) {
             let _ = ShellLine::parse(&parts.concat());
+        }
+
+        /// A pasted word reaches the program as it is.
+        #[test]
+        fn a_quoted_word_is_one_word_with_that_text(word in "[ -~абв\n]{1,30}") {
+            let line = ShellLine::parse(&format!("cd {}", quote_word(&word)));
+            let words: Vec<&str> = line.commands[0].words.iter().map(|it| it.text.as_str()).collect();
+            prop_assert_eq!(words, ["cd", word.as_str()]);
+            prop_assert_eq!(line.commands.len(), 1);
         }
 
         /// Quoting a word never makes a program of it.

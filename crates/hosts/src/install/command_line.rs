@@ -5,6 +5,7 @@
 //! fails. Installed strictly, the gate's line has no guard.
 
 use domain::host_event::{Happening, Host, HostEvent, Reply, StartSource};
+use domain::shell_line::quote_word;
 
 use super::{HookCall, HookSetup};
 use crate::host_spec;
@@ -78,16 +79,6 @@ fn strip_guard(line: &str) -> &str {
     line.strip_prefix(GUARD_START)
         .and_then(|rest| rest.rsplit_once(GUARD_END))
         .map_or(line, |(_, rest)| rest)
-}
-
-/// Quotes a word for a POSIX shell.
-pub(super) fn quote_word(word: &str) -> String {
-    // Plain paths stay unquoted: people read the line in their settings and in trust prompts.
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Whether a program may be installed: entries with another name would not be recognised later.
