@@ -5,6 +5,7 @@
 
 use domain::approval::{ApprovalRefused, ask_person_next_step};
 use domain::cascade::TooDeep;
+use domain::documentation::guide_address;
 use domain::expected_version::VersionConflict;
 use domain::memory::NoteRefused;
 use domain::node::Status;
@@ -203,7 +204,10 @@ impl From<StoreFault> for Failure {
                 let interruption = (!may_be_kept).then_some(Interruption::Rejected);
                 Self { interruption, ..unavailable }
                     .with_step("try again when the server can be reached")
-                    .with_step("THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later (docs/guides/remote.md)")
+                    .with_step(format!(
+                        "THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later: {}",
+                        guide_address("remote")
+                    ))
             }
             StoreFault::TurnedDown { next_steps, .. } => {
                 Self { kind: FailureKind::Refused, next_steps, ..unavailable }
@@ -388,18 +392,24 @@ impl From<ShapeRefused> for Failure {
         };
         let failure = Self::new(kind, error.to_string());
         match &error {
-            ShapeRefused::Taken { alias } => {
-                failure.with_step(format!("tl insert {alias}   # a new plan there; the others make room"))
-            }
+            ShapeRefused::Taken { alias } => failure.with_step(format!(
+                "tl insert {alias}   # a new plan there; the others make room"
+            )),
             ShapeRefused::OutOfNumbers { level, .. } => failure.with_step(format!(
-                "raise `numbers` of the level `{level}` in a profile of your own: docs/guides/custom-profiles.md"
+                "raise `numbers` of the level `{level}` in a profile of your own: {}",
+                guide_address("custom-profiles")
             )),
             ShapeRefused::NotNumbered { level } => {
                 failure.with_step(format!("tl add {level} --name NAME"))
             }
-            ShapeRefused::NotAnAlias(NotAnAlias::Shape { names, .. }) if !names.is_empty() => failure
-                .with_step(format!("a name instead of a number: {}", names.join(", ")))
-                .with_step("more names, in a profile of your own: docs/guides/custom-profiles.md"),
+            ShapeRefused::NotAnAlias(NotAnAlias::Shape { names, .. }) if !names.is_empty() => {
+                failure
+                    .with_step(format!("a name instead of a number: {}", names.join(", ")))
+                    .with_step(format!(
+                        "more names, in a profile of your own: {}",
+                        guide_address("custom-profiles")
+                    ))
+            }
             ShapeRefused::NoSplitPoint { .. } => {
                 failure.with_step("tl show NODE   # its headings; a line number works as well")
             }

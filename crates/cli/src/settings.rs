@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use application::Failure;
 use domain::decision::{ALLOWED_SIGNERS_FILE, read_signer_lines};
+use domain::documentation::guide_address;
 use domain::ids::Principal;
 use domain::policy::Policy;
 use domain::profile::{self, Profile};
@@ -316,7 +317,8 @@ pub(crate) fn load_named_profile(
     match store::private_files::read_own_file(&root.join(&shown)) {
         Ok(text) => {
             let profile = profile::parse_profile(&shown, &text).map_err(|problem| {
-                invalid(problem.to_string()).with_step("see docs/guides/custom-profiles.md")
+                invalid(problem.to_string())
+                    .with_step(format!("see {}", guide_address("custom-profiles")))
             })?;
             if profile.name != name {
                 return Err(invalid(format!(

@@ -20,6 +20,7 @@ pub mod context_budget;
 pub mod decision;
 pub mod detection;
 pub mod diff;
+pub mod documentation;
 pub mod duplicate_ids;
 pub mod expected_version;
 pub mod fact;

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use domain::book_details::{BOOK_DETAILS_PATH, compose_book_details};
+use domain::documentation::guide_address;
 use domain::fact::Fact;
 use domain::ids::OperationId;
 use domain::manuscript::{ImportLayout, LayoutRefused, Manuscript, ManuscriptFormat, lay_out};
@@ -220,7 +221,10 @@ fn layout_failure(refused: &LayoutRefused) -> Failure {
         LayoutRefused::NoProse { .. } => failure.with_step("tl init --profile story"),
         LayoutRefused::TooMany { .. } => failure
             .with_step("tl import FILE --dry-run   # shows how it is split")
-            .with_step("raise `numbers` in a profile of your own (docs/guides/custom-profiles.md)"),
+            .with_step(format!(
+                "raise `numbers` in a profile of your own: {}",
+                guide_address("custom-profiles")
+            )),
         LayoutRefused::PartsBelow { .. } | LayoutRefused::NotAParent { .. } => {
             failure.with_step("tl import FILE --append")
         }

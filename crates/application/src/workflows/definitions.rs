@@ -1,5 +1,6 @@
 //! Loads workflow definitions: built in, or the user's own in `.throughline/workflows`.
 
+use domain::documentation::guide_address;
 use domain::ports::{FileReadResult, FolderEntryKind};
 use domain::suggest::nearest_hint;
 use domain::workflow::{
@@ -29,7 +30,8 @@ pub(crate) fn find_workflow(ctx: &Context<'_>, name: &str) -> Result<Workflow, F
     match reading {
         FileReadResult::Text { text, .. } => {
             let invalid = |message: String| {
-                Failure::invalid(message).with_step("see docs/guides/plan-documents.md")
+                Failure::invalid(message)
+                    .with_step(format!("see {}", guide_address("plan-documents")))
             };
             let workflow =
                 parse_workflow(&file, &text).map_err(|problem| invalid(problem.to_string()))?;

@@ -2,6 +2,7 @@
 
 use application::Failure;
 use clap::{Args, Subcommand};
+use domain::documentation::guide_address;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
@@ -42,9 +43,10 @@ impl ModelArgs {
             app.ui.print_line(
                 "no model is configured: plans are made by rules, scenes from their blueprints",
             );
-            app.ui.print_message(
-                "set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md",
-            );
+            app.ui.print_message(format_args!(
+                "set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see {}",
+                guide_address("models")
+            ));
         } else {
             app.ui.print_line(format!("model {}", mind.name()));
         }

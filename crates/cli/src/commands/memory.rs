@@ -7,6 +7,7 @@ use application::memory::edit_memory::{EditMemoryRequest, EditTarget, edit_memor
 use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, show_entry, show_memory};
 use clap::{Args, Subcommand};
+use domain::documentation::guide_address;
 use domain::memory::EntryKind;
 use domain::record::RecordKey;
 use domain::text::count_with_noun;
@@ -219,9 +220,10 @@ fn update_vector_index(app: &App) -> Result<(), Failure> {
         return Err(Failure::refused(
             "no embedding model is configured: memory search is by words only",
         )
-        .with_step(
-            "set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md",
-        ));
+        .with_step(format!(
+            "set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see {}",
+            guide_address("models")
+        )));
     };
     // Lines instead of a bar: a batch takes seconds, and there are only a few of them.
     let told = |done: usize, of: usize| {

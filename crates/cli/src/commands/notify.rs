@@ -2,6 +2,7 @@
 
 use application::Failure;
 use clap::Args;
+use domain::documentation::guide_address;
 use domain::notification::{Notification, WaitingItem};
 use domain::text::count_with_noun;
 use serde_json::json;
@@ -79,8 +80,10 @@ impl NotifyArgs {
                     "no channels: `{}` names none",
                     config.file.display()
                 ));
-                app.ui
-                    .print_next_step("write it as docs/guides/notifications.md shows");
+                app.ui.print_next_step(format_args!(
+                    "write it as {} shows",
+                    guide_address("notifications")
+                ));
             }
         }
         // Every channel is tried and listed before the command fails.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use application::Failure;
+use domain::documentation::guide_address;
 use domain::notification::{Notification, NotificationQueue, NotificationRules, QuietHours};
 use domain::ports::Clock;
 use serde::Deserialize;
@@ -54,7 +55,7 @@ pub(crate) fn load_notify_config() -> Result<NotifyConfig, Failure> {
         .join(CONFIG_FILE);
     let invalid = |problem: String| {
         Failure::invalid(format!("`{}`: {problem}", file.display()))
-            .with_step("see docs/guides/notifications.md")
+            .with_step(format!("see {}", guide_address("notifications")))
     };
     let parsed: NotifyFile = match std::fs::read_to_string(&file) {
         Ok(text) => toml::from_str(&text).map_err(|error| invalid(error.to_string()))?,
