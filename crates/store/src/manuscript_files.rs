@@ -7,7 +7,8 @@ use std::fs::{self, File};
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use domain::manuscript::{ManuscriptFiles, is_archive, is_wanted_file};
+use domain::manuscript::{ManuscriptFiles, is_archive, is_text_file, is_wanted_file};
+use domain::text::count_with_noun;
 use thiserror::Error;
 use zip::ZipArchive;
 
@@ -36,15 +37,57 @@ pub enum ManuscriptFault {
     TooLarge { path: String, limit: String },
     #[error("`{path}` is not a ZIP archive that can be read: {why}")]
     Archive { path: String, why: String },
+    #[error("`{path}` is not a Markdown or plain text file, as each of several files has to be")]
+    NotText { path: String },
     #[error("`{entry}` in `{path}` leads out of the archive")]
     Traversal { path: String, entry: String },
 }
 
-/// Reads a manuscript from disk.
+/// Reads a manuscript from disk: one file or folder, or the texts of its chapters.
 ///
 /// # Errors
 /// When it is missing, unreadable, larger than the limits, or an archive that is damaged or hostile.
-pub fn read_manuscript_files(path: &Path) -> Result<ManuscriptFiles, ManuscriptFault> {
+pub fn read_manuscript_files(paths: &[PathBuf]) -> Result<ManuscriptFiles, ManuscriptFault> {
+    match paths {
+        [path] => read_manuscript_at(path),
+        paths => read_chapter_files(paths),
+    }
+}
+
+/// Reads several texts as the files of one manuscript.
+fn read_chapter_files(paths: &[PathBuf]) -> Result<ManuscriptFiles, ManuscriptFault> {
+    let mut all = ManuscriptFiles {
+        name: count_with_noun(paths.len(), "file", "files"),
+        ..ManuscriptFiles::default()
+    };
+    // Folders above all of them are no parts of the book.
+    let mut above = paths.first().and_then(|path| path.parent());
+    while above.is_some_and(|above| !paths.iter().all(|path| path.starts_with(above))) {
+        above = above.and_then(Path::parent);
+    }
+    let mut total = 0;
+    for path in paths {
+        let shown = path.display().to_string();
+        let mut read = read_manuscript_at(path)?;
+        let Some(bytes) = read.main.and_then(|main| read.files.remove(&main)) else {
+            return Err(ManuscriptFault::NotText { path: shown });
+        };
+        if !is_text_file(&shown) {
+            return Err(ManuscriptFault::NotText { path: shown });
+        }
+        total += bytes.len() as u64;
+        if total > MAX_TOTAL_BYTES {
+            let limit = format!("{} MB of text", MAX_TOTAL_BYTES / (1024 * 1024));
+            return Err(ManuscriptFault::TooLarge { path: shown, limit });
+        }
+        let below = above.and_then(|above| path.strip_prefix(above).ok());
+        let name = below.unwrap_or(path).display().to_string();
+        all.files.insert(name, bytes);
+    }
+    Ok(all)
+}
+
+fn read_manuscript_at(path: &Path) -> Result<ManuscriptFiles, ManuscriptFault> {
     let shown = path.display().to_string();
     let found = fs::metadata(path).map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => ManuscriptFault::Missing {

@@ -20,7 +20,8 @@ use crate::wiring::App;
 /// Import a manuscript as plans and prose
 ///
 /// Reads Markdown, plain text, RTF, DOCX, and projects of novelWriter, Scrivener and Longform; a project
-/// is its folder, or a ZIP archive of it. Headings become chapters, breaks such as `***` scenes, synopses
+/// is its folder, or a ZIP archive of it. Of a folder of texts, or of several, each file is a chapter,
+/// in the order of their numbers. Headings become chapters, breaks such as `***` scenes, synopses
 /// go into the plans. Written scenes count as complete, nothing as approved. Nothing that exists is
 /// changed, and it is one operation that `tl undo` reverts.
 #[derive(Debug, Args)]
@@ -28,11 +29,13 @@ use crate::wiring::App;
   tl import novel.docx --dry-run        # how it would be split
   tl import novel.docx
   tl import Salt.scriv
+  tl import manuscript                  # a folder of chapters
+  tl import part-*/*.md                 # these files, by their numbers
   tl import part-two.md --under act-2   # more chapters of an act")]
 pub(crate) struct ImportArgs {
-    /// The manuscript: a file or a folder
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// The manuscript: a file, a folder, or the files of its chapters
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
 
     /// Its format [default: by the file]
     #[arg(long, value_parser = format_parser())]
@@ -58,7 +61,7 @@ fn format_parser() -> PossibleValuesParser {
 impl ImportArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         // Outside of the use case: reading a large manuscript must not hold the state.
-        let files = read_manuscript_files(&self.file).map_err(|fault| files_failure(&fault))?;
+        let files = read_manuscript_files(&self.files).map_err(|fault| files_failure(&fault))?;
         let named = self.format.as_deref();
         // clap accepts only known names, so that no match means that none was given.
         let named = ManuscriptFormat::ALL
@@ -96,6 +99,8 @@ fn files_failure(fault: &ManuscriptFault) -> Failure {
         ManuscriptFault::TooLarge { .. } => {
             Failure::refused(message).with_step("import it in parts: tl import PART --append")
         }
+        ManuscriptFault::NotText { .. } => Failure::invalid(message)
+            .with_step("import it alone, then the next one: tl import FILE --append"),
         ManuscriptFault::Archive { .. } | ManuscriptFault::Traversal { .. } => {
             Failure::refused(message).with_step("unpack it yourself, and import the folder")
         }
@@ -106,7 +111,7 @@ fn manuscript_failure(refused: &ManuscriptRefused) -> Failure {
     let message = refused.to_string();
     match refused {
         ManuscriptRefused::UnknownFormat { .. } => Failure::invalid(message)
-            .with_step("save it as DOCX or Markdown")
+            .with_step("save it as DOCX or Markdown, then import that")
             .with_step("tl import FILE --format text   # if it is plain text"),
         ManuscriptRefused::NotText { .. } => Failure::invalid(message),
         ManuscriptRefused::Damaged { .. } | ManuscriptRefused::MissingFile { .. } => {

@@ -43,6 +43,44 @@ fn import(project: &Project, file: &str) -> (Value, Vec<String>) {
 }
 
 #[test]
+fn a_folder_of_chapters_and_a_list_of_them_are_one_manuscript() {
+    for arguments in [
+        &["import", "manuscript"][..],
+        &["import", "manuscript", "--format", "markdown"],
+        &["import", "manuscript", "--format", "text"],
+        &[
+            "import",
+            "manuscript/chapter-10.md",
+            "manuscript/chapter-2.md",
+            "manuscript/chapter-1.md",
+        ],
+    ] {
+        let project = story();
+        for number in [1, 2, 10] {
+            let file = format!("manuscript/chapter-{number}.md");
+            project.write(&file, format!("Text of {number}.\n"));
+        }
+        let outcome = project.json(arguments);
+        assert_eq!(paths(&outcome).len(), 6, "{arguments:?}: {outcome}");
+        let last = project.read("chapters/chapter-03/content/scene-0301.md");
+        assert_eq!(last, "Text of 10.\n", "{arguments:?}");
+    }
+}
+
+#[test]
+fn several_files_have_to_be_texts() {
+    let project = story();
+    project.write("one.md", "One.\n");
+    project.write("two.rtf", "{\\rtf1 Two.}\n");
+    assert_refused(
+        &project,
+        &["import", "one.md", "two.rtf"],
+        "invalid",
+        &["`two.rtf` is not a Markdown or plain text file", "--append"],
+    );
+}
+
+#[test]
 fn a_markdown_manuscript_becomes_plans_and_prose_and_is_taken_back_whole() {
     let project = story();
     let manuscript = "---\ntitle: Salt\nauthor: Ann Bo\n---\n\n## Chapter 1\n\nThe gate was shut.\n\n* * *\n\nLater it *opened*.\n\n## Chapter 2: Rain\n\nIt rained.\n";

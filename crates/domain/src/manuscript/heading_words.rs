@@ -93,71 +93,104 @@ const NAMED_CHAPTERS: &[&str] = &[
     "楔子",
     "尾声",
 ];
-const NUMBER_WORDS: &[&str] = &[
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-    "thirty",
-    "forty",
-    "fifty",
-    "first",
-    "second",
-    "third",
-    "last",
-    "eins",
-    "zwei",
-    "drei",
-    "vier",
-    "fünf",
-    "sechs",
-    "sieben",
-    "acht",
-    "neun",
-    "zehn",
-    "un",
-    "deux",
-    "trois",
-    "quatre",
-    "cinq",
-    "uno",
-    "dos",
-    "tres",
-    "cuatro",
-    "cinco",
-    "primero",
-    "segundo",
-    "первая",
-    "вторая",
-    "третья",
-    "четвертая",
-    "четвёртая",
-    "пятая",
-    "шестая",
-    "седьмая",
-    "восьмая",
-    "девятая",
-    "десятая",
-    "последняя",
-    "первый",
-    "второй",
-    "третий",
+/// Those of them that come before the first chapter.
+const OPENING_CHAPTERS: &[&str] = &[
+    "prologue",
+    "foreword",
+    "preface",
+    "introduction",
+    "prolog",
+    "vorwort",
+    "prólogo",
+    "prologo",
+    "пролог",
+    "предисловие",
+    "序章",
+    "楔子",
+];
+/// Numbers that are spelled out; `last` comes after all of them.
+const NUMBER_WORDS: &[(&str, u64)] = &[
+    ("one", 1),
+    ("two", 2),
+    ("three", 3),
+    ("four", 4),
+    ("five", 5),
+    ("six", 6),
+    ("seven", 7),
+    ("eight", 8),
+    ("nine", 9),
+    ("ten", 10),
+    ("eleven", 11),
+    ("twelve", 12),
+    ("thirteen", 13),
+    ("fourteen", 14),
+    ("fifteen", 15),
+    ("sixteen", 16),
+    ("seventeen", 17),
+    ("eighteen", 18),
+    ("nineteen", 19),
+    ("twenty", 20),
+    ("thirty", 30),
+    ("forty", 40),
+    ("fifty", 50),
+    ("first", 1),
+    ("second", 2),
+    ("third", 3),
+    ("eins", 1),
+    ("zwei", 2),
+    ("drei", 3),
+    ("vier", 4),
+    ("fünf", 5),
+    ("sechs", 6),
+    ("sieben", 7),
+    ("acht", 8),
+    ("neun", 9),
+    ("zehn", 10),
+    ("un", 1),
+    ("deux", 2),
+    ("trois", 3),
+    ("quatre", 4),
+    ("cinq", 5),
+    ("uno", 1),
+    ("dos", 2),
+    ("tres", 3),
+    ("cuatro", 4),
+    ("cinco", 5),
+    ("primero", 1),
+    ("segundo", 2),
+    ("первая", 1),
+    ("вторая", 2),
+    ("третья", 3),
+    ("четвертая", 4),
+    ("четвёртая", 4),
+    ("пятая", 5),
+    ("шестая", 6),
+    ("седьмая", 7),
+    ("восьмая", 8),
+    ("девятая", 9),
+    ("десятая", 10),
+    ("первый", 1),
+    ("второй", 2),
+    ("третий", 3),
+    ("fourth", 4),
+    ("fifth", 5),
+    ("sixth", 6),
+    ("seventh", 7),
+    ("eighth", 8),
+    ("ninth", 9),
+    ("tenth", 10),
+    ("одиннадцатая", 11),
+    ("двенадцатая", 12),
+    ("тринадцатая", 13),
+    ("четырнадцатая", 14),
+    ("пятнадцатая", 15),
+    ("шестнадцатая", 16),
+    ("семнадцатая", 17),
+    ("восемнадцатая", 18),
+    ("девятнадцатая", 19),
+    ("двадцатая", 20),
+    ("last", u64::MAX),
+    ("последняя", u64::MAX),
 ];
 const MAX_HEADING_CHARS: usize = 90;
 
@@ -204,7 +237,17 @@ pub(super) fn rank_of_heading(title: &str) -> Option<HeadingRank> {
     rank_of_word(split_first_word(&lower).0)
 }
 
-fn rank_of_word(word: &str) -> Option<HeadingRank> {
+/// Whether a word alone names a chapter before the first one: `Prologue`.
+pub(super) fn is_opening_chapter(word: &str) -> bool {
+    OPENING_CHAPTERS.contains(&word)
+}
+
+/// Whether a word, in lower case, begins the heading of a chapter: `chapter`, `глава`.
+pub(super) fn is_chapter_word(word: &str) -> bool {
+    CHAPTER_WORDS.contains(&word)
+}
+
+pub(super) fn rank_of_word(word: &str) -> Option<HeadingRank> {
     let word = word.trim_end_matches(['.', ':']);
     let ranks = [
         (PART_WORDS, HeadingRank::Part),
@@ -235,7 +278,13 @@ fn is_number(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_digit())
         || is_roman(word)
         // `twenty-one`
-        || word.split('-').all(|part| NUMBER_WORDS.contains(&part))
+        || word.split('-').all(|part| number_of_word(part).is_some())
+}
+
+/// Returns the value of a number that is spelled out.
+pub(super) fn number_of_word(word: &str) -> Option<u64> {
+    let known = NUMBER_WORDS.iter().find(|(known, _)| *known == word);
+    known.map(|(_, number)| *number)
 }
 
 /// Whether a line is a scene break: `***`, `* * *`, `---`, `#`, `⁂`.

@@ -1,8 +1,10 @@
 //! Markdown manuscripts: headings are parts, chapters and scenes, marks alone on a line are scene breaks.
 
+use std::collections::BTreeSet;
+
 use super::Manuscript;
 use super::builder::{ManuscriptBuilder, push_block};
-use super::heading_words::{HeadingRank, is_scene_break, rank_depths};
+use super::heading_words::{HeadingRank, is_scene_break, rank_depths, rank_of_heading};
 use crate::front_matter::{parse_front_matter, split_front_matter};
 use crate::text::count_with_noun;
 
@@ -24,22 +26,80 @@ pub(super) fn read_markdown(text: &str) -> Manuscript {
         (!names.is_empty()).then(|| names.join(", "))
     });
     builder.set_title(about.get_text("title"), author);
+    let blocks = read_blocks(&mut builder, text);
+    // From all headings at once: whether `#` is the book, a part or a chapter depends on the
+    // others.
+    let ranks = rank_depths(&list_headings(&blocks));
+    push_blocks(&mut builder, blocks, &ranks);
+    builder.finish()
+}
+
+/// Adds a file of a manuscript that is a chapter or scene by its place, unless its headings say that
+/// there are parts or chapters in it. `name` is its title, if it has no heading.
+pub(super) fn push_chapter_file(
+    builder: &mut ManuscriptBuilder,
+    text: &str,
+    rank: HeadingRank,
+    name: &str,
+) {
+    let title = parse_front_matter(text).get_text("title");
+    let blocks = read_blocks(builder, text);
+    let headings = list_headings(&blocks);
+    let is_said = headings.iter().any(|(_, title)| {
+        matches!(
+            rank_of_heading(title),
+            Some(HeadingRank::Part | HeadingRank::Chapter)
+        )
+    });
+    let ranks = match is_said {
+        true => rank_depths(&headings),
+        false => rank_below(&headings, rank),
+    };
+    let begins = match blocks.iter().find(|block| **block != MarkdownBlock::Break) {
+        Some(MarkdownBlock::Heading { depth, .. }) => ranks.iter().any(|(known, _)| known == depth),
+        _ => false,
+    };
+    if !begins {
+        builder.start(rank, title.as_deref().unwrap_or(name));
+    }
+    push_blocks(builder, blocks, &ranks);
+}
+
+/// Returns the ranks of the two outermost depths of headings, where the first has this rank.
+fn rank_below(headings: &[(usize, String)], rank: HeadingRank) -> Vec<(usize, HeadingRank)> {
+    let depths: BTreeSet<usize> = headings.iter().map(|(depth, _)| *depth).collect();
+    let below = match rank {
+        HeadingRank::Chapter => vec![rank, HeadingRank::Scene],
+        _ => vec![rank],
+    };
+    depths.into_iter().zip(below).collect()
+}
+
+/// Returns the blocks of a text without its front matter and comments.
+fn read_blocks(builder: &mut ManuscriptBuilder, text: &str) -> Vec<MarkdownBlock> {
     let (body, comments) = strip_comments(split_front_matter(text).1);
     if comments > 0 {
         let comments = count_with_noun(comments, "comment", "comments");
         builder.leave_out(format!("{comments} of the Markdown text"));
     }
-    let blocks = split_blocks(&body);
-    let headings: Vec<(usize, String)> = blocks
+    split_blocks(&body)
+}
+
+fn list_headings(blocks: &[MarkdownBlock]) -> Vec<(usize, String)> {
+    blocks
         .iter()
         .filter_map(|block| match block {
             MarkdownBlock::Heading { depth, title } => Some((*depth, title.clone())),
             _ => None,
         })
-        .collect();
-    // From all headings at once: whether `#` is the book, a part or a chapter depends on the
-    // others.
-    let ranks = rank_depths(&headings);
+        .collect()
+}
+
+fn push_blocks(
+    builder: &mut ManuscriptBuilder,
+    blocks: Vec<MarkdownBlock>,
+    ranks: &[(usize, HeadingRank)],
+) {
     for block in blocks {
         match block {
             MarkdownBlock::Heading { depth, title } => {
@@ -53,7 +113,6 @@ pub(super) fn read_markdown(text: &str) -> Manuscript {
             MarkdownBlock::Paragraph(text) => builder.push_paragraph(&text),
         }
     }
-    builder.finish()
 }
 
 /// Splits prose at its scene breaks. Headings in it are part of the text.

@@ -6,7 +6,9 @@
 
 mod binder;
 mod builder;
+mod chapter_files;
 mod docx;
+mod file_names;
 mod heading_words;
 mod layout;
 mod longform;
@@ -19,8 +21,9 @@ mod scrivener;
 mod source_files;
 mod xml;
 
+pub use self::file_names::{compare_file_names, is_chapter_name};
 pub use self::layout::{ImportLayout, ImportedPlan, ImportedProse, LayoutRefused, lay_out};
-pub use self::source_files::{ManuscriptFiles, is_archive, is_wanted_file};
+pub use self::source_files::{ManuscriptFiles, is_archive, is_text_file, is_wanted_file};
 
 use crate::named_enum::named_enum;
 
@@ -112,7 +115,9 @@ pub fn detect_format(files: &ManuscriptFiles) -> Option<ManuscriptFormat> {
     if longform::find_index(files).is_some() {
         return Some(ManuscriptFormat::Longform);
     }
-    let main = files.main_file()?;
+    let Some(main) = files.main_file() else {
+        return chapter_files::detect_text_format(files);
+    };
     let extension = main.rsplit('.').next().unwrap_or_default().to_lowercase();
     match extension.as_str() {
         "md" | "markdown" | "mdown" => Some(ManuscriptFormat::Markdown),
@@ -131,6 +136,9 @@ pub fn read_manuscript(
     format: ManuscriptFormat,
 ) -> Result<Manuscript, ManuscriptRefused> {
     let mut manuscript = match format {
+        ManuscriptFormat::Markdown | ManuscriptFormat::Text if files.main_file().is_none() => {
+            chapter_files::read_chapter_files(files, format)?
+        }
         ManuscriptFormat::Markdown => markdown::read_markdown(&main_text(files)?),
         ManuscriptFormat::Text => plain_text::read_plain_text(&main_text(files)?),
         ManuscriptFormat::Rtf => plain_text::read_paragraphs(&rtf::read_rtf(main_bytes(files)?)),

@@ -2,7 +2,7 @@
 
 use super::Manuscript;
 use super::builder::ManuscriptBuilder;
-use super::heading_words::{is_scene_break, read_heading_line};
+use super::heading_words::{HeadingRank, is_scene_break, read_heading_line};
 use super::rich_text::{RichParagraph, escape_paragraph};
 
 /// Lines longer than this are paragraphs, not lines that were wrapped by hand.
@@ -11,6 +11,26 @@ const MAX_WRAPPED_CHARS: usize = 100;
 /// Reads a manuscript in plain text.
 pub(super) fn read_plain_text(text: &str) -> Manuscript {
     let mut builder = ManuscriptBuilder::new();
+    push_lines(&mut builder, text);
+    builder.finish()
+}
+
+/// Adds a file of a manuscript that is a chapter or scene by its place, unless it begins with a heading
+/// of its own. `name` is its title, if it has none.
+pub(super) fn push_plain_text(
+    builder: &mut ManuscriptBuilder,
+    text: &str,
+    rank: HeadingRank,
+    name: &str,
+) {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+    if first.and_then(read_heading_line).is_none() {
+        builder.start(rank, name);
+    }
+    push_lines(builder, text);
+}
+
+fn push_lines(builder: &mut ManuscriptBuilder, text: &str) {
     let lines: Vec<&str> = text.lines().collect();
     let is_blank = |at: Option<usize>| {
         let line = at.and_then(|at| lines.get(at));
@@ -39,7 +59,6 @@ pub(super) fn read_plain_text(text: &str) -> Manuscript {
         }
     }
     builder.push_paragraph(&escape_paragraph(&paragraph));
-    builder.finish()
 }
 
 /// Whether lines were wrapped by hand: then only an empty line or an indent begins a paragraph.

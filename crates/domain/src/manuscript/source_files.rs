@@ -21,11 +21,29 @@ pub fn is_wanted_file(path: &str) -> bool {
     if path.contains("Snapshots/") {
         return false;
     }
-    let extension = path.rsplit('.').next().unwrap_or_default().to_lowercase();
-    matches!(
-        extension.as_str(),
-        "md" | "markdown" | "mdown" | "txt" | "text" | "rtf" | "xml" | "scrivx" | "nwx" | "nwd"
-    )
+    is_text_file(path)
+        || matches!(
+            &*extension_of(path),
+            "rtf" | "xml" | "scrivx" | "nwx" | "nwd"
+        )
+}
+
+/// Returns whether a file is Markdown or plain text, by its extension.
+#[must_use]
+pub fn is_text_file(path: &str) -> bool {
+    is_markdown(path) || is_plain_text(path)
+}
+
+pub(super) fn is_markdown(path: &str) -> bool {
+    matches!(&*extension_of(path), "md" | "markdown" | "mdown")
+}
+
+pub(super) fn is_plain_text(path: &str) -> bool {
+    matches!(&*extension_of(path), "txt" | "text")
+}
+
+fn extension_of(path: &str) -> String {
+    path.rsplit('.').next().unwrap_or_default().to_lowercase()
 }
 
 /// Returns whether a file is a ZIP archive, by its first bytes.
@@ -46,6 +64,11 @@ impl ManuscriptFiles {
             Some(main) => Some(main),
             None => paths.next().filter(|_| paths.next().is_none()),
         }
+    }
+
+    /// Returns the texts among the files, by their extensions.
+    pub(super) fn text_files(&self) -> impl Iterator<Item = &str> {
+        self.paths().filter(|path| is_text_file(path))
     }
 
     pub(super) fn bytes_of(&self, path: &str) -> Option<&[u8]> {
