@@ -45,7 +45,13 @@ pub struct UnapprovedPlan {
 pub fn check_approvals(ctx: &Context<'_>, base: Option<&str>) -> Result<ApprovalCheck, Failure> {
     let changed = base
         .map(|base| ctx.git.list_changed_since(base))
-        .transpose()?;
+        .transpose()
+        .map_err(|fault| {
+            // The usual reason: a runner that fetched the last commit alone.
+            Failure::from(fault).with_step(
+                "git fetch --unshallow origin   # in a shallow clone; otherwise: git fetch origin",
+            )
+        })?;
     // A decision file that is gone is not traced to its plan: then every plan counts.
     let changed: Option<BTreeSet<String>> = changed
         .map(BTreeSet::from_iter)

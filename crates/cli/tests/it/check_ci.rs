@@ -86,6 +86,22 @@ fn a_branch_answers_for_what_it_changed_and_what_is_below() {
 }
 
 #[test]
+fn a_base_that_was_not_fetched_is_told_with_the_command_that_fetches_it() {
+    let (folder, _ann) = shared_story();
+    let machine = unadopted_clone(folder.path());
+    machine.git(&["checkout", "-q", "--orphan", "elsewhere"]);
+    machine.commit_all("a history without a common commit");
+    for base in ["origin/main", "no-such-branch"] {
+        let output = machine.project.run(&["check", "--ci", "--since", base]);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(
+            output.stderr.contains("next: git fetch --unshallow origin"),
+            "{output:?}"
+        );
+    }
+}
+
+#[test]
 fn a_decision_that_a_branch_deletes_is_noticed() {
     let (folder, _ann) = shared_story();
     let machine = unadopted_clone(folder.path());
