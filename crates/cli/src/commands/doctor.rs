@@ -9,9 +9,11 @@ mod probe;
 use std::path::Path;
 
 use application::Failure;
+use application::decisions::has_unadopted_decisions;
 use clap::Args;
 use domain::host_event::Host;
 use domain::ports::{HistoryState, Store, StoreFault};
+use domain::profile::Profile;
 use domain::settings::Storage;
 use domain::text::count_with_noun;
 use serde::Serialize;
@@ -25,6 +27,7 @@ pub(crate) use crate::commands::doctor::latency::{HookLatency, compute_latencies
 use crate::commands::host_choice::missing_on_path_note;
 use crate::commands::init::InitArgs;
 use crate::exit_code::ExitCode;
+use crate::program_path::find_on_path;
 use crate::trust::pending_policy_notice;
 use crate::ui::{BAD, BOLD, DIM, GOOD, Styled, Ui, WARN, styled};
 use crate::wiring::{App, Project};
@@ -93,18 +96,19 @@ impl DoctorArgs {
         if self.trust.is_some() {
             trust_project_hooks(app.ui, &disk)?;
         }
-        let mut hosts = check_all_hosts(&disk);
+        let mut hosts = check_all_hosts(&disk, &project.profiles);
         let mut fixed = Vec::new();
-        if self.fix {
+        // With settings that cannot be used, nothing can be installed.
+        if self.fix && broken.is_none() {
             fixed = install_again(app, &root, &hosts)?;
-            hosts = check_all_hosts(&disk);
+            hosts = check_all_hosts(&disk, &project.profiles);
         }
         // The probes touch no plan and so do not open the state. A hook that cannot open it fails
         // open, which nobody would notice otherwise.
         let opened = project.open_store(app.ui, None);
         let untrusted = opened
             .as_ref()
-            .map(|store| find_trust_problems(&project, &**store))
+            .map(|store| find_trust_problems(app.ui, &project, &**store))
             .unwrap_or_default();
         let looked = opened.and_then(|store| contact_server(&project, &*store));
         let (state, mut notes) = match looked {
@@ -138,13 +142,12 @@ impl DoctorArgs {
     }
 }
 
-fn check_all_hosts(disk: &DiskFiles) -> Vec<HostHealth> {
-    // Settings that cannot be read are a finding of their own.
-    let project = Project::load(disk.root());
-    let profiles = project.map_or_else(|_| Vec::new(), |project| project.profiles);
+/// Checks every host. Settings that cannot be read are a finding of their own: the profiles are the last
+/// good ones then.
+fn check_all_hosts(disk: &DiskFiles, profiles: &[Profile]) -> Vec<HostHealth> {
     Host::ALL
         .into_iter()
-        .filter_map(|host| check_host(disk, host, &profiles).or_else(|| check_plugin(disk, host)))
+        .filter_map(|host| check_host(disk, host, profiles).or_else(|| check_plugin(disk, host)))
         .collect()
 }
 
@@ -162,8 +165,10 @@ fn install_again(app: &App, root: &Path, hosts: &[HostHealth]) -> Result<Vec<Hos
     let mut fixed = Vec::new();
     for health in hosts.iter().filter(|health| health.needs_install()) {
         let Some(setup) = &health.setup else { continue };
-        // A path is that of this program now; a bare name is looked up by every machine itself.
-        let program = (!setup.program.contains('/')).then(|| setup.program.clone());
+        // A path is that of this program now; a bare name is looked up by every machine itself, and
+        // stays where this one finds it.
+        let is_found = |name: &String| !name.contains('/') && find_on_path(name).is_some();
+        let program = Some(setup.program.clone()).filter(is_found);
         let name = health.host.as_str().to_owned();
         InitArgs::for_hosts(vec![name], setup.strict, setup.status_line, program).run(&silent)?;
         fixed.push(health.host);
@@ -184,7 +189,7 @@ fn network_file_system_note(project: &Project) -> Option<String> {
 
 /// Returns findings that need a person's decision: a changed history, a looser policy in
 /// `config.toml`.
-fn find_trust_problems(project: &Project, store: &dyn Store) -> Vec<HostFinding> {
+fn find_trust_problems(ui: Ui, project: &Project, store: &dyn Store) -> Vec<HostFinding> {
     let problem = |message: String, steps: &[&str]| HostFinding {
         severity: HostFindingSeverity::Problem,
         message,
@@ -201,7 +206,15 @@ fn find_trust_problems(project: &Project, store: &dyn Store) -> Vec<HostFinding>
         .map(|trusted| trusted.waiting)
         .unwrap_or_default();
     let policy = pending_policy_notice(&waiting).map(|message| problem(message, &["tl policy"]));
-    history.into_iter().chain(policy).collect()
+    // Decisions that cannot be listed are reported by the commands that need them.
+    let waits = project.run_on_store(ui, store, &has_unadopted_decisions);
+    let adoption = waits.unwrap_or_default().then(|| {
+        problem(
+            "this clone is not adopted yet, so decisions of others (approvals, for example) do not count here".to_owned(),
+            &["tl state adopt   # in your own terminal"],
+        )
+    });
+    history.into_iter().chain(policy).chain(adoption).collect()
 }
 
 /// Contacts the team server, if there is one, and returns notes about it.
@@ -237,7 +250,15 @@ fn print_outcome(ui: Ui, outcome: &DoctorOutcome) {
         ));
     }
     for host in &outcome.fixed {
-        ui.print_success(format_args!("{}: installed again", host.display_name()));
+        let mut healths = outcome.hosts.iter().filter(|health| health.host == *host);
+        let name = host.display_name();
+        match healths.any(HostHealth::needs_install) {
+            false => ui.print_success(format_args!("{name}: installed again")),
+            true => ui.print_line(format_args!(
+                "{} {name}: installed again, and not all is well yet",
+                styled(WARN, "!")
+            )),
+        }
     }
     for health in &outcome.hosts {
         ui.print_line(format_args!(

@@ -9,6 +9,7 @@ use domain::suggest::nearest_words;
 use hosts::{HostSpec, SPECS};
 use serde::Serialize;
 
+use crate::program_path::{find_on_path, is_executable};
 use crate::settings;
 
 /// A detected host with the evidence for it.
@@ -120,16 +121,6 @@ pub(super) fn detect_hosts(root: &Path) -> Vec<FoundHost> {
         .collect()
 }
 
-/// Searches PATH for a program.
-pub(super) fn find_on_path(name: &str) -> Option<PathBuf> {
-    let path = settings::environment_variable("PATH")?;
-    std::env::split_paths(&path)
-        // A relative entry depends on the directory; the hooks run in another one.
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|file| is_executable(file))
-}
-
 /// Searches PATH for a program outside of the project. `node_modules/.bin` is often on PATH, and a
 /// repository must not choose what we run.
 pub(super) fn find_on_path_outside(root: &Path, name: &str) -> Option<PathBuf> {
@@ -159,21 +150,6 @@ pub(super) fn is_inside(root: &Path, file: &Path) -> bool {
         .into_iter()
         .flatten()
         .any(|path| path.starts_with(&real_root) || path.starts_with(root))
-}
-
-/// Whether a file is executable.
-pub(super) fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-/// Whether two paths lead to the same file.
-pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
-    one.canonicalize()
-        .ok()
-        .zip(other.canonicalize().ok())
-        .is_some_and(|(one, other)| one == other)
 }
 
 /// Returns a note if the agent's commands would not find `tl` on PATH.

@@ -27,13 +27,13 @@ use self::profile_choice::{
 };
 use self::report::{InitOutcome, print_report};
 use crate::commands::host_choice::{
-    HostChoice, detect_hosts, find_on_path, is_same_file, list_host_names, missing_on_path_note,
-    parse_host_choice,
+    HostChoice, detect_hosts, list_host_names, missing_on_path_note, parse_host_choice,
 };
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
 use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
 use crate::last_good_settings::remember_good_settings;
+use crate::program_path::{find_on_path, is_same_file};
 use crate::project_file::{self, CONFIG_FILE, with_setting, write_config_text};
 use crate::settings::{self, PROFILES_FOLDER, load_named_profile};
 use crate::wiring::{App, Project, refuse_foreign_entries};

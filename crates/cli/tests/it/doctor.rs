@@ -108,6 +108,76 @@ fn every_host_answers_through_its_own_command_line() {
 }
 
 #[test]
+fn a_bare_name_that_is_not_on_path_is_repaired_by_the_path_of_this_program() {
+    let project = story();
+    project.ok(&["init", "--host", "claude-code", "--program", "tl"]);
+    let path = [("PATH", "/usr/bin:/bin")];
+    assert_problem(&project, &path, "claude-code", "`tl` is not on PATH");
+    let output = run_with(&project, &path, &["host", "doctor", "--fix"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(
+        output.stdout.contains("✓ Claude Code: installed again"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_clone_that_is_not_adopted_is_a_problem() {
+    let (folder, ann) = crate::git_decisions::shared_story();
+    let waits = "this clone is not adopted yet";
+    assert!(!ann.project.run(&["host", "doctor"]).stdout.contains(waits));
+    let clone = crate::git_decisions::unadopted_clone(folder.path());
+    let output = clone.project.run(&["host", "doctor"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    assert!(
+        output.stdout.contains(waits) && output.stdout.contains("tl state adopt"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn an_entry_of_the_mcp_server_that_is_not_ours_is_not_called_healthy() {
+    let project = story();
+    project.ok(&["init", "--host", "claude-code"]);
+    let servers = project.read(".mcp.json");
+    let own = binary().to_str().expect("Unicode").to_owned();
+    project.write(".mcp.json", servers.replace(&own, "/nowhere/bin/tl"));
+    let output = project.ok(&["host", "doctor"]);
+    assert!(
+        !output.stdout.contains("the MCP server offers"),
+        "{output:?}"
+    );
+    assert!(
+        output.stdout.contains("the MCP server is missing, changed"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn broken_settings_are_one_finding_and_the_program_at_fault_is_named() {
+    let project = story();
+    project.ok(&["init", "--host", "claude-code"]);
+    let settings = project.read(".throughline/config.toml");
+    project.write(
+        ".throughline/config.toml",
+        format!("{settings}profiles = 7\n"),
+    );
+    let output = project.run(&["host", "doctor"]);
+    assert_eq!(output.code, 3, "{output:?}");
+    assert!(
+        !output.stdout.contains("missing, changed or out of date"),
+        "{output:?}"
+    );
+    assert!(!output.stdout.contains("the hook ended"), "{output:?}");
+    assert!(
+        output
+            .stdout
+            .contains("the MCP server ended with exit code 1"),
+        "{output:?}"
+    );
+}
+
+#[test]
 fn a_program_that_moved_is_found_and_its_entries_repaired() {
     for (host, file, ..) in HOSTS {
         let project = story();

@@ -20,8 +20,9 @@ use store::DiskFiles;
 use super::codex_trust::{CodexClient, HookTrust};
 use super::duplicates::{find_enabled_plugin, report_duplicates};
 use super::probe::{Probe, probe_hook_command, probe_mcp_server, probe_plugin};
-use crate::commands::host_choice::{find_on_path_outside, is_executable, is_inside, is_same_file};
+use crate::commands::host_choice::{find_on_path_outside, is_inside};
 use crate::commands::host_files::read_project_file;
+use crate::program_path::{find_program_cache, is_executable, is_same_file};
 
 /// Result of the health check of a host.
 #[derive(Debug, Serialize)]
@@ -81,6 +82,16 @@ impl HostHealth {
 
     fn add_warning(&mut self, message: impl Into<String>, next_steps: &[&str]) {
         self.add_finding(HostFindingSeverity::Warning, message.into(), next_steps);
+    }
+
+    fn add_probe(&mut self, probe: Result<Probe, String>) {
+        match probe {
+            Ok(probe) => self.probes.push(probe),
+            Err(why) => self.add_problem(
+                why,
+                &["tl host doctor   # again; if it persists, see .throughline/logs"],
+            ),
+        }
     }
 
     /// Whether installing again would end one of the findings.
@@ -160,7 +171,7 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host, profiles: &[Profile]) -> 
     let mut all = host_files(host, &ours.setup);
     all.retain(|piece| piece.is_wanted(profiles));
     let current = check_entries(&mut health, &all, &text, &ours.setup, &again);
-    check_commands(&mut health, disk, &all, &ours.setup, &again);
+    let serves = check_commands(&mut health, disk, &all, &ours.setup, &again);
     // Duplicates are a problem even if each works: two hooks per call double the latency, and the
     // second reports a block that the first has reported already.
     report_duplicates(&mut health, disk);
@@ -170,6 +181,11 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host, profiles: &[Profile]) -> 
         // anything.
         if let (true, Some(trusted)) = (current, trusted_program(disk.root(), &program)) {
             send_probes(&mut health, disk.root(), &ours, &trusted, &text);
+            // The entry of the MCP server names the same program, where it is exactly ours.
+            if serves {
+                let probe = probe_mcp_server(&trusted, disk.root());
+                health.add_probe(probe);
+            }
         } else if current {
             health.add_warning(
                 format!(
@@ -214,6 +230,8 @@ pub(super) fn check_plugin(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     let found = find_hook_program(&mut health, disk.root(), &setup.program, step);
     if let Some(program) = found.and_then(|found| trusted_program(disk.root(), &found)) {
         send_probes(&mut health, disk.root(), &ours, &program, &hooks);
+        let probe = probe_mcp_server(&program, disk.root());
+        health.add_probe(probe);
     }
     Some(health)
 }
@@ -239,24 +257,22 @@ fn check_entries(
     current
 }
 
-/// Checks the agent's commands and the MCP server entry.
+/// Checks the agent's commands and the MCP server entry, and returns whether that entry is ours.
 fn check_commands(
     health: &mut HostHealth,
     disk: &DiskFiles,
     all: &[HostFile],
     setup: &HookSetup,
     again: &str,
-) {
+) -> bool {
     let differs = |piece: &&HostFile| {
         let text = read_project_file(disk, &piece.path).ok().flatten();
         piece.install(text.as_deref(), setup)
             != text.map_or(Ok(FileOutcome::Gone), |text| Ok(FileOutcome::Text(text)))
     };
-    if all
-        .iter()
-        .filter(|piece| piece.is_servers())
-        .any(|piece| differs(&piece))
-    {
+    let mut servers = all.iter().filter(|piece| piece.is_servers());
+    let serves = !servers.any(|piece| differs(&piece));
+    if !serves {
         health.add_warning(
             "the MCP server is missing, changed or out of date",
             &[again],
@@ -276,6 +292,7 @@ fn check_commands(
         );
         health.add_warning(message, &[again]);
     }
+    serves
 }
 
 /// Finds the program that the hooks run.
@@ -299,6 +316,16 @@ fn find_hook_program(
         health.add_problem(format!("the program `{program}` {where_to}"), &[again]);
         return None;
     };
+    if let Some(cache) = find_program_cache(&file) {
+        health.add_warning(
+            format!(
+                "the hooks run {}, in the cache of {}, which removes it",
+                file.display(),
+                cache.tool
+            ),
+            &[cache.install, again],
+        );
+    }
     let own = std::env::current_exe().ok();
     if let Some(own) = own.filter(|own| !is_same_file(own, &file)) {
         health.add_warning(
@@ -352,16 +379,8 @@ fn send_probes(
     {
         fired.push(probe_plugin(&node, script, text, root));
     }
-    // The hooks' program also serves MCP, so one probe covers the server entry of every host.
-    fired.push(probe_mcp_server(program, root));
     for one in fired {
-        match one {
-            Ok(probe) => health.probes.push(probe),
-            Err(why) => health.add_problem(
-                why,
-                &["tl host doctor   # again; if it persists, see .throughline/logs"],
-            ),
-        }
+        health.add_probe(one);
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) fn probe_hook_command(
         event => format!("answered {event}"),
     };
     let ran = run(
+        "the hook",
         &program.display().to_string(),
         &arguments,
         root,
@@ -77,6 +78,7 @@ pub(super) fn probe_plugin(
         script.to_owned(),
     ];
     let ran = run(
+        "the plugin",
         &node.display().to_string(),
         &arguments,
         root,
@@ -101,6 +103,7 @@ pub(super) fn probe_mcp_server(program: &Path, root: &Path) -> Result<Probe, Str
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
     let ran = run(
+        "the MCP server",
         &program.display().to_string(),
         &["mcp".to_owned()],
         root,
@@ -145,8 +148,9 @@ struct ProgramOutput {
 }
 
 /// Runs a program to its end. Fails on a timeout, an exit code other than 0, or output on stderr,
-/// which some hosts read as an answer.
+/// which some hosts read as an answer. `what` names the program in messages.
 fn run(
+    what: &str,
     program: &str,
     arguments: &[String],
     directory: &Path,
@@ -195,7 +199,7 @@ fn run(
     // the pipes open, and a hook that does so hangs its host.
     let mut texts = [String::new(), String::new()];
     let mut status = None;
-    let too_long = || format!("the hook did not end within {} s", PROBE_TIMEOUT.as_secs());
+    let too_long = || format!("{what} did not end within {} s", PROBE_TIMEOUT.as_secs());
     for _ in 0..2 {
         let Ok((index, bytes)) =
             receiver.recv_timeout(PROBE_TIMEOUT.saturating_sub(start.elapsed()))
@@ -226,14 +230,14 @@ fn run(
     match status.and_then(|status| status.code()) {
         Some(0) if stderr.trim().is_empty() => Ok(ProgramOutput { stdout, micros }),
         Some(0) => Err(format!(
-            "the hook wrote to stderr, which some hosts read as an answer: {}",
+            "{what} wrote to stderr, which some hosts read as an answer: {}",
             first_line_truncated(&stderr)
         )),
         Some(code) => Err(format!(
-            "the hook ended with exit code {code}: {}",
+            "{what} ended with exit code {code}: {}",
             first_line_truncated(&stderr)
         )),
-        None => Err("the hook was killed".to_owned()),
+        None => Err(format!("{what} was killed")),
     }
 }
 
