@@ -25,6 +25,8 @@ use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, PLAIN, Ui, WARN, styled};
 const BACKUP_FOLDER: &str = ".throughline/host-backups";
 /// Maximum size of a settings file. They are written by hand; a larger one is something else.
 const MAX_SETTINGS_BYTES: u64 = 4 * 1024 * 1024;
+/// Maximum number of lines of a file's diff in a preview: enough to see where our entries go.
+const MAX_PREVIEW_LINES: usize = 40;
 
 /// Changes for one host.
 #[derive(Debug, Serialize)]
@@ -70,6 +72,17 @@ pub(super) enum FileAction {
 }
 
 impl FileAction {
+    /// Describes what was done, or what a run without `--dry-run` would do.
+    fn describe(self, is_preview: bool) -> &'static str {
+        match self {
+            Self::Created if is_preview => "would make",
+            Self::Changed if is_preview => "would change",
+            Self::Removed if is_preview => "would remove",
+            Self::Created => "made",
+            _ => self.word(),
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -477,37 +490,75 @@ fn free_backup_folder(disk: &DiskFiles) -> String {
     name
 }
 
-/// Prints the changes in a line per host; files of the user that are changed, with their diff.
+/// Prints the changes in a line per host; in a preview with the first lines of each diff.
 pub(super) fn print_changes_briefly(ui: Ui, changes: &[HostChange], is_preview: bool) {
     for change in changes {
-        let is_changed =
-            |file: &FileChange| !matches!(file.action, FileAction::Created | FileAction::Unchanged);
-        if change.files.iter().any(is_changed) || change.files.is_empty() {
-            print_changes(ui, std::slice::from_ref(change));
-            continue;
-        }
-        let (commands, mut shown): (Vec<&FileChange>, Vec<&FileChange>) =
-            change.files.iter().partition(|file| is_agent_command(file));
-        shown.retain(|file| file.action == FileAction::Created);
-        let made = commands
-            .iter()
-            .filter(|file| file.action == FileAction::Created);
-        let mut parts: Vec<String> = shown.iter().map(|file| file.path.clone()).collect();
-        parts.extend(
-            Some(made.count())
-                .filter(|made| *made > 0)
-                .map(|made| count_with_noun(made, "command", "commands")),
-        );
         let name = change.host.display_name();
-        match (parts.is_empty(), is_preview) {
-            (true, _) => ui.print_line(styled(DIM, format!("  {name}: installed already"))),
-            (false, true) => ui.print_line(format!("  {name}: would make {}", parts.join(", "))),
-            (false, false) => ui.print_line(format!("  {name}: made {}", parts.join(", "))),
+        let (commands, files): (Vec<&FileChange>, Vec<&FileChange>) =
+            change.files.iter().partition(|file| is_agent_command(file));
+        let parts: Vec<String> = BRIEF_ACTIONS
+            .into_iter()
+            .filter_map(|action| summarise_action(action, &files, &commands, is_preview))
+            .collect();
+        if let Some(file) = change.covered_by {
+            ui.print_line(styled(DIM, format!("  {name}: covered by {file}")));
+        } else if parts.is_empty() {
+            ui.print_line(styled(DIM, format!("  {name}: installed already")));
         }
+        if !parts.is_empty() {
+            ui.print_line(format_args!("  {name}: {}", parts.join("; ")));
+        }
+        let is_changed = |file: &&&FileChange| file.action == FileAction::Changed;
+        for file in files.iter().filter(is_changed).filter(|_| is_preview) {
+            ui.print_line(styled(DIM, format!("    {}", file.path)));
+            print_diff(ui, file, MAX_PREVIEW_LINES);
+        }
+        warn_of_foreign_commands(ui, &commands);
         for note in &change.notes {
             ui.print_message(format_args!("  {}: {note}", styled(INFO, "note")));
         }
     }
+}
+
+/// Returns the folder with the former files of a run, if files were changed.
+pub(super) fn find_backup_folder(changes: &[HostChange]) -> Option<&str> {
+    let files = changes.iter().flat_map(|change| &change.files);
+    // All backups of a run are in one folder.
+    files
+        .filter_map(|file| file.backup.as_deref()?.strip_suffix(file.path.as_str()))
+        .next()
+}
+
+/// Actions in the order in which they are printed.
+const BRIEF_ACTIONS: [FileAction; 5] = [
+    FileAction::Created,
+    FileAction::Changed,
+    FileAction::Removed,
+    FileAction::NotOurs,
+    FileAction::StillUsed,
+];
+
+/// Returns what happened to the files with an action: settings by their paths, commands as a number.
+fn summarise_action(
+    action: FileAction,
+    files: &[&FileChange],
+    commands: &[&FileChange],
+    is_preview: bool,
+) -> Option<String> {
+    let is_meant = |file: &&&FileChange| file.action == action;
+    let mut names: Vec<String> = files
+        .iter()
+        .filter(is_meant)
+        .map(|file| file.path.clone())
+        .collect();
+    let commands = commands.iter().filter(is_meant);
+    match (action, commands.clone().count()) {
+        (_, 0) => {}
+        // By name: the user has to rename them.
+        (FileAction::NotOurs, _) => names.extend(commands.map(|file| file.path.clone())),
+        (_, count) => names.push(count_with_noun(count, "command", "commands")),
+    }
+    (!names.is_empty()).then(|| format!("{} {}", action.describe(is_preview), names.join(", ")))
 }
 
 fn is_agent_command(file: &FileChange) -> bool {
@@ -557,13 +608,27 @@ fn print_file_change(ui: Ui, file: &FileChange) {
     if let Some(backup) = &file.backup {
         ui.print_line(styled(DIM, format!("    backup: {backup}")));
     }
+    print_diff(ui, file, usize::MAX);
+}
+
+/// Prints the first lines of the diff of a changed file.
+fn print_diff(ui: Ui, file: &FileChange, max_lines: usize) {
     let (FileAction::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after)
     else {
         return;
     };
+    let mut hidden = 0;
+    let mut shown = 0;
     for hunk in compute_hunks(before, after) {
-        ui.print_line(format_args!("    {}", styled(INFO, hunk.header.trim_end())));
+        if shown < max_lines {
+            ui.print_line(format_args!("    {}", styled(INFO, hunk.header.trim_end())));
+        }
         for line in &hunk.lines {
+            if shown >= max_lines {
+                hidden += 1;
+                continue;
+            }
+            shown += 1;
             let text: String = line.pieces.iter().map(|(_, piece)| &**piece).collect();
             let style = match line.kind {
                 DiffLineKind::Same => PLAIN,
@@ -575,6 +640,10 @@ fn print_file_change(ui: Ui, file: &FileChange) {
                 styled(style, format_args!("{}{text}", line.kind.diff_marker()))
             ));
         }
+    }
+    if hidden > 0 {
+        let lines = count_with_noun(hidden, "more line", "more lines");
+        ui.print_line(styled(DIM, format!("    … {lines}")));
     }
 }
 
@@ -600,6 +669,10 @@ fn print_command_summary(ui: Ui, action: &str, files: &[&FileChange]) {
         .iter()
         .all(|file| file.action == FileAction::Unchanged);
     ui.print_line(styled(if quiet { DIM } else { PLAIN }, line));
+    warn_of_foreign_commands(ui, files);
+}
+
+fn warn_of_foreign_commands(ui: Ui, files: &[&FileChange]) {
     if files.iter().any(|file| file.action == FileAction::NotOurs) {
         ui.print_message(format_args!(
             "  {}: files with the same names are not ours; rename them and run this again",

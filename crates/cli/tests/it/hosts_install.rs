@@ -597,11 +597,26 @@ fn hosts_are_connected_to_the_project_one_is_in() {
 fn a_person_sees_what_was_done() {
     let project = story();
     project.write(".gemini/settings.json", "{\n  \"theme\": \"Dracula\"\n}\n");
-    let output = project.ok(&["init", "--host", "gemini,codex", "--program", "tl"]);
+    let preview = project.ok(&[
+        "init",
+        "--host",
+        "gemini,codex",
+        "--program",
+        "tl",
+        "--dry-run",
+    ]);
     for part in [
-        "Gemini CLI\n  changed .gemini/settings.json\n    backup: .throughline/host-backups/",
+        "  Gemini CLI: would make 15 commands; would change .gemini/settings.json\n",
         "    -  \"theme\": \"Dracula\"\n    +  \"theme\": \"Dracula\",\n",
-        "  created 15 commands in .gemini/commands",
+        "more lines",
+    ] {
+        assert!(preview.stdout.contains(part), "{}", preview.stdout);
+    }
+    let output = project.ok(&["init", "--host", "gemini,codex", "--program", "tl"]);
+    assert!(!output.stdout.contains("Dracula"), "{}", output.stdout);
+    for part in [
+        "  Gemini CLI: made 15 commands; changed .gemini/settings.json\n",
+        "  to check the hooks: tl host doctor; the former files are in .throughline/host-backups/",
         "  Codex CLI: made .codex/hooks.json, .codex/config.toml, 15 commands",
         "tl host doctor",
     ] {
