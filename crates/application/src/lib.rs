@@ -124,6 +124,7 @@ pub mod show_progress;
 pub mod show_sessions;
 pub mod show_ticks;
 pub mod show_tree;
+pub mod starting_point;
 pub mod submit;
 pub mod sync_hashes;
 pub mod tick;

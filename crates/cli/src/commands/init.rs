@@ -17,6 +17,7 @@ use domain::operation::Verb;
 use domain::ports::{FileFault, PlanFiles, StoreFault};
 use domain::profile::Profile;
 use domain::settings::{SCHEMA_FILE, Storage};
+use domain::shell_line::quote_word;
 use domain::work::guides;
 use hosts::install::{HookSetup, is_program_name};
 use serde_json::json;
@@ -25,7 +26,7 @@ use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 use self::profile_choice::{
     ProfileChoice, describe_planning_tools, find_repository_above, list_directory,
 };
-use self::report::{InitOutcome, print_report};
+use self::report::{InitOutcome, find_next_command, print_report};
 use crate::commands::host_choice::{
     HostChoice, detect_hosts, list_host_names, missing_on_path_note, parse_host_choice,
 };
@@ -33,7 +34,7 @@ use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
 use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
 use crate::last_good_settings::remember_good_settings;
-use crate::program_path::{find_on_path, is_same_file};
+use crate::program_path::{find_on_path, find_program_cache, is_same_file};
 use crate::project_file::{self, CONFIG_FILE, with_setting, write_config_text};
 use crate::settings::{self, PROFILES_FOLDER, load_named_profile};
 use crate::wiring::{App, Project, refuse_foreign_entries};
@@ -138,11 +139,11 @@ impl InitArgs {
         };
         if let Some(choice) = &outcome.choice {
             outcome.chosen_because.clone_from(&choice.because);
-            outcome.notes.extend(describe_planning_tools(&listing));
             outcome.notes.extend(repository.map(|above| {
-                let above = above.display();
+                let quoted = quote_word(&above.display().to_string());
                 format!(
-                    "the repository begins at {above}; for one project for all of it: tl --project '{above}' init"
+                    "the repository begins at {}; for one project for all of it: tl --project {quoted} init",
+                    above.display()
                 )
             }));
         }
@@ -157,6 +158,9 @@ impl InitArgs {
         if self.dry_run {
             outcome.hosts = changes;
             let profiles = self.preview_project(root, &mut outcome)?;
+            outcome
+                .notes
+                .extend(describe_planning_tools(&listing, &profiles));
             print_report(app, root, &profiles, &outcome);
             return Ok(ExitCode::Done);
         }
@@ -193,6 +197,12 @@ impl InitArgs {
         }
         outcome.hosts = changes;
         remember_good_settings(root);
+        outcome
+            .notes
+            .extend(describe_planning_tools(&listing, &project.profiles));
+        if !app.ui.json && !app.ui.silent {
+            find_next_command(app, &project, &listing, &mut outcome);
+        }
         print_report(app, root, &project.profiles, &outcome);
         Ok(ExitCode::Done)
     }
@@ -236,6 +246,7 @@ impl InitArgs {
             paths.extend(guides.map(|(name, _)| format!("{}/{name}", guides::GUIDES_FOLDER)));
         }
         (outcome.kept, outcome.made) = paths.into_iter().partition(|path| root.join(path).exists());
+        outcome.mark_changed_settings();
         outcome.profiles = names;
         Ok(profiles)
     }
@@ -311,6 +322,7 @@ impl InitArgs {
         let text = with_setting(&text, "profiles", &json!(outcome.profiles))?;
         write_config_text(root, &text)?;
         outcome.added_profiles = added;
+        outcome.mark_changed_settings();
         Project::load(root)
     }
 
@@ -442,6 +454,17 @@ impl InitArgs {
                 let path = known
                     .or(own)
                     .and_then(|path| path.to_str().map(str::to_owned));
+                if let Some(cache) = path
+                    .as_deref()
+                    .and_then(|path| find_program_cache(Path::new(path)))
+                {
+                    return Err(Failure::refused(format!(
+                        "this `tl` is in the cache of {}, which removes it: the hooks would call a program that is gone",
+                        cache.tool
+                    ))
+                    .with_step(cache.install)
+                    .with_step(format!("tl init --host {}", self.host.join(","))));
+                }
                 path.ok_or_else(|| {
                     Failure::unavailable("cannot determine the path of this program")
                         .with_step("tl init --host … --program tl")

@@ -168,7 +168,9 @@ fn a_second_init_adds_profiles_and_keeps_the_comments_of_the_settings() {
 fn what_is_in_the_directory_decides_about_the_profiles() {
     for (file, profiles, because) in [
         ("Cargo.toml", json!(["tickets", "trail"]), "Cargo.toml"),
-        ("app/main.py", json!(["story"]), ""),
+        ("app/main.py", json!(["tickets", "trail"]), "app/main.py"),
+        ("a/b/c.go", json!(["tickets", "trail"]), "a/b/c.go"),
+        ("node_modules/x/index.js", json!(["story"]), ""),
         ("src/main.py", json!(["tickets", "trail"]), "src/"),
         (
             ".beads/issues.jsonl",
@@ -216,6 +218,131 @@ fn code_is_offered_the_first_ticket_in_ten_lines() {
     ] {
         assert!(output.stderr.contains(tool), "{}", output.stderr);
     }
+}
+
+#[test]
+fn a_repository_that_has_settings_of_hosts_is_told_in_ten_lines() {
+    let project = empty();
+    project.write("Cargo.toml", "[package]\n");
+    project.write(
+        ".claude/settings.json",
+        "{\n  \"permissions\": { \"allow\": [\"Bash(ls)\"] }\n}\n",
+    );
+    project.write(".mcp.json", "{ \"mcpServers\": {} }\n");
+    project.write(".cursor/hooks.json", "{ \"version\": 1, \"hooks\": {} }\n");
+    let output = project.ok(&["init", "--host", "claude-code,cursor", "--program", "tl"]);
+    assert!(output.stdout.lines().count() <= 10, "{}", output.stdout);
+    for part in [
+        "Claude Code: made 13 commands; changed .claude/settings.json, .mcp.json",
+        "changed .cursor/hooks.json",
+        "the former files are in .throughline/host-backups/",
+    ] {
+        assert!(
+            output.stdout.contains(part),
+            "no `{part}`: {}",
+            output.stdout
+        );
+    }
+}
+
+#[test]
+fn the_next_command_is_that_of_the_state() {
+    let draft = empty();
+    draft.write("acts/act-1/strategic-plan.md", "# One\n");
+    let next = |project: &Project, arguments: &[&str]| {
+        let output = project.ok(arguments).stdout;
+        let line = output.lines().find(|line| line.starts_with("Next:"));
+        line.unwrap_or_default().to_owned()
+    };
+    assert!(next(&draft, &["init"]).contains("tl approve act-1"));
+
+    let tickets = empty();
+    tickets.write("Cargo.toml", "[package]\n");
+    assert!(next(&tickets, &["init"]).contains("tl ticket new"));
+    tickets.ok(&["ticket", "new", "Search by title"]);
+    assert!(next(&tickets, &["init"]).contains("tl focus enter 001"));
+
+    let manuscript = empty();
+    manuscript.write("Мой дом/Глава 1.md", "One.\n");
+    manuscript.write("Мой дом/Глава 2.md", "Two.\n");
+    assert!(next(&manuscript, &["init"]).contains("tl import 'Мой дом'"));
+    manuscript.ok(&["import", "Мой дом"]);
+    assert!(next(&manuscript, &["init"]).contains("tl approve chapter-01"));
+
+    let other = empty();
+    other.write("novel.odt", "PK");
+    assert!(
+        next(&other, &["init"])
+            .contains("tl import novel.docx   after you saved novel.odt as DOCX")
+    );
+}
+
+#[test]
+fn a_profile_that_was_chosen_wrongly_can_be_dropped_as_the_output_says() {
+    let project = empty();
+    project.ok(&["init"]);
+    let output = project.ok(&["init", "--profile", "tickets"]);
+    assert!(
+        output
+            .stdout
+            .contains("added tickets in .throughline/config.toml")
+            && !output.stdout.contains("kept .throughline/config.toml"),
+        "{}",
+        output.stdout
+    );
+    let (_, command) = output
+        .stderr
+        .split_once("no plans here are of story; to drop what you do not use: tl ")
+        .unwrap_or_else(|| panic!("{}", output.stderr));
+    let words: Vec<&str> = command
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .collect();
+    project.ok(&words);
+    assert_eq!(project.json(&["status"])["profiles"], json!(["tickets"]));
+}
+
+#[test]
+fn hooks_are_not_installed_from_a_cache_that_is_emptied() {
+    let project = empty();
+    let folder = project.user_directory().join(".npm/_npx/1f/bin");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = folder.join("tl");
+    std::fs::copy(crate::binary(), &program).expect("a copy");
+    assert!(project.shell(&format!(
+        "'{}' init --host claude-code 2> refused; test $? = 1",
+        program.display()
+    )));
+    let refused = project.read("refused");
+    assert!(
+        refused.contains("in the cache of npx")
+            && refused.contains("npm install --global throughline"),
+        "{refused}"
+    );
+    assert!(!project.root().join(".throughline").exists());
+    assert!(!project.root().join(".claude").exists());
+}
+
+#[test]
+fn a_planning_tool_is_named_until_a_profile_covers_it() {
+    let project = empty();
+    project.write("package.json", "{}\n");
+    project.write("specs/cart.spec.js", "\n");
+    assert!(!project.ok(&["init"]).stderr.contains("Spec Kit"));
+    project.write("specs/001-login/spec.md", "# Login\n");
+    let told = project.ok(&["init"]).stderr;
+    assert!(
+        told.contains("`specs/` has plans of Spec Kit") && told.contains("https://"),
+        "{told}"
+    );
+    project.write(
+        ".throughline/profiles/spec-kit.toml",
+        "name = \"spec-kit\"\n[[level]]\nname = \"spec\"\nroot = true\nalias = \"{name}\"\nfile = \"specs/{alias}/spec.md\"\n",
+    );
+    let covered = project.ok(&["init", "--profile", "spec-kit"]).stderr;
+    assert!(!covered.contains("Spec Kit"), "{covered}");
 }
 
 #[test]

@@ -1,14 +1,28 @@
 //! The profiles of a new project: those that were named, or those that fit what is in the directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use domain::documentation::guide_address;
+use domain::profile::Profile;
 use domain::project_kind::{
     DirectoryListing, PlanningTool, ToolFiles, detect_project_kind, find_planning_tools,
 };
 
 /// Maximum number of directory entries that are looked at: what decides is among the first of any
-/// real repository's root.
+/// real repository, and the listing takes milliseconds.
 const MAX_ENTRIES: usize = 4_096;
+/// Maximum depth of folders below the directory: `services/api/internal/server.go`.
+const MAX_DEPTH: usize = 3;
+/// Folders of what others wrote or a build made; hidden ones are not entered either.
+const FOREIGN_FOLDERS: [&str; 7] = [
+    "node_modules",
+    "target",
+    "vendor",
+    "build",
+    "dist",
+    "venv",
+    "__pycache__",
+];
 
 /// The profiles to enable, and why.
 #[derive(Debug)]
@@ -58,37 +72,68 @@ pub(super) fn find_repository_above(directory: &Path) -> Option<&Path> {
     (root != directory).then_some(root)
 }
 
-/// Lists a directory; one that cannot be read, or does not exist yet, is empty.
+/// Lists a directory and the folders below it, the outer ones first; one that cannot be read, or does
+/// not exist yet, is empty.
 pub(super) fn list_directory(root: &Path) -> DirectoryListing {
     let mut listing = DirectoryListing::default();
-    for entry in std::fs::read_dir(root)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .take(MAX_ENTRIES)
-    {
-        // Names that decide are ASCII; another one says nothing about the kind of project.
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
-        // Links are neither: what they lead to may lie outside of the directory.
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => listing.folders.push(name),
-            Ok(kind) if kind.is_file() => listing.files.push(name),
-            _ => {}
+    let mut left = MAX_ENTRIES;
+    let mut folders = vec![(root.to_owned(), String::new())];
+    for depth in 0..=MAX_DEPTH {
+        let mut inner: Vec<(PathBuf, String)> = Vec::new();
+        for (folder, below) in folders {
+            for (name, is_folder) in read_entries(&folder, &mut left) {
+                let path = format!("{below}{name}");
+                if is_folder && is_entered(&name) {
+                    inner.push((folder.join(&name), format!("{path}/")));
+                }
+                match (depth, is_folder) {
+                    (0, true) => listing.folders.push(name),
+                    (0, false) => listing.files.push(name),
+                    (_, true) => {}
+                    (_, false) => listing.below.push(path),
+                }
+            }
         }
+        folders = inner;
     }
     listing
 }
 
-/// Describes what can be done with the files of other planning tools.
-pub(super) fn describe_planning_tools(listing: &DirectoryListing) -> Vec<String> {
-    find_planning_tools(listing)
+fn is_entered(folder: &str) -> bool {
+    !folder.starts_with('.') && !FOREIGN_FOLDERS.contains(&folder)
+}
+
+/// Returns the names in a folder, and whether each is a folder.
+fn read_entries(folder: &Path, left: &mut usize) -> Vec<(String, bool)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .take_while(|_| {
+            let is_within = *left > 0;
+            *left = left.saturating_sub(1);
+            is_within
+        })
+        .filter_map(|entry| {
+            // A name that is no text says nothing about the kind of project.
+            let name = entry.file_name().into_string().ok()?;
+            let kind = entry.file_type().ok()?;
+            // Links are neither: what they lead to may lie outside of the directory.
+            (kind.is_dir() || kind.is_file()).then_some((name, kind.is_dir()))
+        })
+        .collect()
+}
+
+/// Describes what can be done with the files of other planning tools that no profile covers.
+pub(super) fn describe_planning_tools(
+    listing: &DirectoryListing,
+    profiles: &[Profile],
+) -> Vec<String> {
+    find_planning_tools(listing, profiles)
         .into_iter()
-        .map(|PlanningTool { folder, name, files }| match files {
+        .map(|PlanningTool { folder, name, files, .. }| match files {
             ToolFiles::Markdown => format!(
                 "`{folder}/` has plans of {name}: a profile of your own puts them under approval where they are \
-                 (docs/guides/custom-profiles.md)"
+                 ({})",
+                guide_address("custom-profiles")
             ),
             ToolFiles::Records => format!(
                 "`{folder}/` has issues of {name}, which stay there; to take one over: tl ticket new \"its title\""
