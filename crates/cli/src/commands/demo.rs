@@ -17,10 +17,12 @@ use std::time::Duration;
 use application::Failure;
 use clap::{Args, Subcommand};
 use domain::ports::{CommandRunner, PlanFiles};
+use domain::shell_line::quote_word;
 use serde::Serialize;
 use store::{DiskFiles, ProcessRunner};
 
 use crate::exit_code::ExitCode;
+use crate::program_path::{describe_call, find_on_path};
 use crate::ui::{BAD, BOLD, DIM, INFO, Ui, styled};
 use crate::wiring::App;
 
@@ -60,6 +62,13 @@ impl DemoArgs {
             Some(DemoKind::Story(place)) => (place, false),
             Some(DemoKind::Code(place)) => (place, true),
         };
+        if is_code && find_on_path("git").is_none() {
+            // Before the directory is created: a repeat after the installation finds it free.
+            return Err(Failure::unavailable(
+                "the demo for code needs git, which is not on your PATH",
+            )
+            .with_step("tl demo   # the one without git"));
+        }
         let root = create_directory(place, app)?;
         // The commands of the demo print for people; with `--json` the only document
         // is the outcome.
@@ -179,7 +188,7 @@ impl Demo {
 
     fn print_what_next(&self, commands: &[(&str, &str)]) {
         self.print_heading("What to try next");
-        let enter = format!("cd {}", self.root.display());
+        let enter = format!("cd {}", quote_word(&self.root.display().to_string()));
         self.print_commands(&[(enter.as_str(), "it is yours to break")]);
         self.print_commands(commands);
     }
@@ -187,6 +196,10 @@ impl Demo {
     fn print_own_project(&self, commands: &[(&str, &str)]) {
         self.print_heading("In your own project");
         self.print_commands(commands);
+        if let Some(call) = describe_call() {
+            self.ui.print_blank_line();
+            self.print_remark(&call);
+        }
     }
 
     fn print_commands(&self, commands: &[(&str, &str)]) {
@@ -226,7 +239,7 @@ impl Demo {
         words: &[&str],
         expected: ExitCode,
     ) -> Result<(), Failure> {
-        let project = format!("tl --project {worktree}");
+        let project = format!("tl --project {}", quote_word(worktree));
         self.print_command(&project, words);
         self.run_in(&self.root.join(worktree), words, self.ui.silent, expected)
     }
@@ -390,14 +403,5 @@ impl Demo {
             "the demo stopped: `tl {command}` ended with {}",
             found.as_number()
         )))
-    }
-}
-
-/// Quotes a word as a shell needs it.
-fn quote_word(word: &str) -> String {
-    if word.contains(' ') {
-        format!("\"{word}\"")
-    } else {
-        word.to_owned()
     }
 }

@@ -80,7 +80,7 @@ fn the_demo_for_code_shows_a_block_a_cycle_and_a_worktree() {
     let project = empty();
     let output = project.ok(&["demo", "code", "tour"]);
     for part in [
-        "$ tl ticket new \"Discount codes\"",
+        "$ tl ticket new 'Discount codes'",
         "Throughline (loc gate): 401 changed lines are not committed; the limit is 400",
         "expected 45, got 50",
         "001 › a-known-code-lowers-the-price [green] 0/2",
@@ -96,6 +96,25 @@ fn the_demo_for_code_shows_a_block_a_cycle_and_a_worktree() {
         );
     }
     assert_eq!(names_in(&project, "tour"), ["beside", "shop"]);
+}
+
+#[test]
+fn without_git_the_demo_for_code_leaves_nothing_behind() {
+    let project = empty();
+    let mut command = project.command(&["demo", "code", "tour"]);
+    let output = finished(command.env("PATH", "/nonexistent"));
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("needs git"), "{output:?}");
+    assert_eq!(names_in(&project, "."), Vec::<String>::new());
+}
+
+#[test]
+fn the_demo_ends_with_commands_that_can_be_pasted() {
+    let project = empty();
+    let output = project.ok(&["demo", "Мой дом"]);
+    let enter = format!("cd '{}/Мой дом'", project.root().display());
+    assert!(output.stdout.contains(&enter), "{}", output.stdout);
+    assert!(output.stdout.contains("alias tl="), "{}", output.stdout);
 }
 
 #[test]
