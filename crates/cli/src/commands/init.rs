@@ -139,13 +139,7 @@ impl InitArgs {
         };
         if let Some(choice) = &outcome.choice {
             outcome.chosen_because.clone_from(&choice.because);
-            outcome.notes.extend(repository.map(|above| {
-                let quoted = quote_word(&above.display().to_string());
-                format!(
-                    "the repository begins at {}; for one project for all of it: tl --project {quoted} init",
-                    above.display()
-                )
-            }));
+            outcome.notes.extend(repository.map(describe_repository));
         }
         if *root != app.start {
             outcome.notes.push(format!(
@@ -158,9 +152,8 @@ impl InitArgs {
         if self.dry_run {
             outcome.hosts = changes;
             let profiles = self.preview_project(root, &mut outcome)?;
-            outcome
-                .notes
-                .extend(describe_planning_tools(&listing, &profiles));
+            let tools = describe_planning_tools(&listing, &profiles);
+            outcome.notes.extend(tools);
             print_report(app, root, &profiles, &outcome);
             return Ok(ExitCode::Done);
         }
@@ -197,9 +190,8 @@ impl InitArgs {
         }
         outcome.hosts = changes;
         remember_good_settings(root);
-        outcome
-            .notes
-            .extend(describe_planning_tools(&listing, &project.profiles));
+        let tools = describe_planning_tools(&listing, &project.profiles);
+        outcome.notes.extend(tools);
         if !app.ui.json && !app.ui.silent {
             find_next_command(app, &project, &listing, &mut outcome);
         }
@@ -485,6 +477,15 @@ impl InitArgs {
         }
         Ok(program)
     }
+}
+
+/// Says how to make one project for the repository that a new project lies in.
+fn describe_repository(root: &Path) -> String {
+    let quoted = quote_word(&root.display().to_string());
+    format!(
+        "the repository begins at {}; for one project for all of it: tl --project {quoted} init",
+        root.display()
+    )
 }
 
 /// Creates the directory of a project and the folder of its state.

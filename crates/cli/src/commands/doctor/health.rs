@@ -68,6 +68,19 @@ pub(super) enum HostFindingSeverity {
 }
 
 impl HostHealth {
+    /// Returns the health of a host of which nothing is known yet.
+    fn new(host: Host, file: String) -> Self {
+        Self {
+            host,
+            file,
+            program: None,
+            setup: None,
+            hooks: 0,
+            probes: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
     /// Counts the findings of a severity.
     pub(super) fn count_findings(&self, severity: HostFindingSeverity) -> usize {
         self.findings
@@ -120,15 +133,7 @@ fn install_command(host: Host) -> String {
 /// Checks a host; `None` if it is not installed in this project.
 pub(super) fn check_host(disk: &DiskFiles, host: Host, profiles: &[Profile]) -> Option<HostHealth> {
     let file = host_spec(host).hooks_path;
-    let mut health = HostHealth {
-        host,
-        file: file.to_owned(),
-        program: None,
-        setup: None,
-        hooks: 0,
-        probes: Vec::new(),
-        findings: Vec::new(),
-    };
+    let mut health = HostHealth::new(host, file.to_owned());
     let again = install_command(host);
     // A host without a file is not installed, which is no finding. A file that cannot be read is
     // one, because the host cannot read it either.
@@ -183,8 +188,7 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host, profiles: &[Profile]) -> 
             send_probes(&mut health, disk.root(), &ours, &trusted, &text);
             // The entry of the MCP server names the same program, where it is exactly ours.
             if serves {
-                let probe = probe_mcp_server(&trusted, disk.root());
-                health.add_probe(probe);
+                health.add_probe(probe_mcp_server(&trusted, disk.root()));
             }
         } else if current {
             health.add_warning(
@@ -217,21 +221,14 @@ pub(super) fn check_plugin(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         return None;
     };
     let ours = find_installed(host, &hooks)?;
-    let mut health = HostHealth {
-        host,
-        file: format!("the plugin enabled in {file}"),
-        program: Some(setup.program.clone()),
-        setup: None,
-        hooks: ours.entries.len(),
-        probes: Vec::new(),
-        findings: Vec::new(),
-    };
+    let mut health = HostHealth::new(host, format!("the plugin enabled in {file}"));
+    health.program = Some(setup.program.clone());
+    health.hooks = ours.entries.len();
     let step = "put the folder with `tl` on the PATH of the shell that starts the host";
     let found = find_hook_program(&mut health, disk.root(), &setup.program, step);
     if let Some(program) = found.and_then(|found| trusted_program(disk.root(), &found)) {
         send_probes(&mut health, disk.root(), &ours, &program, &hooks);
-        let probe = probe_mcp_server(&program, disk.root());
-        health.add_probe(probe);
+        health.add_probe(probe_mcp_server(&program, disk.root()));
     }
     Some(health)
 }
