@@ -568,7 +568,7 @@ fn a_check_that_never_passes_goes_to_a_person_and_the_workflow_waits() {
             "review", "accept", "qa-001", "--reason", "fine", of[0], of[1],
         ],
         "refused",
-        &["only a person at a terminal can accept a finding"],
+        &["only a person can accept a finding, in a terminal or on the dashboard"],
     );
     let aborted = project.json(&["flow", "abort"]);
     assert_eq!(text(&aborted, "state"), "aborted");

@@ -103,7 +103,7 @@ fn prose_is_reviewed_as_plans_are() {
             "review", "accept", "qa-001", "--reason", "fine", of[0], of[1],
         ],
         "refused",
-        &["only a person at a terminal can accept a finding"],
+        &["only a person can accept a finding, in a terminal or on the dashboard"],
     );
     // Fixed after all: the reviewer says so, and the review is complete. What only could be better is accepted, with a reason.
     project.ok(&["review", "verdict", "qa-001", "pass", of[0], of[1]]);

@@ -118,7 +118,7 @@ pub enum ReviewRefused {
     Accepted { id: String },
     #[error("`{id}` did not fail: there is nothing to accept")]
     NothingToAccept { id: String },
-    #[error("only a person at a terminal can accept a finding; this is {by}")]
+    #[error("only a person can accept a finding, in a terminal or on the dashboard; this is {by}")]
     NotAPerson { by: Principal },
     #[error("an acceptance needs a reason")]
     NoReason,
