@@ -39,7 +39,7 @@ pub struct WaitRequest {
     pub node: Vec<String>,
     pub until: WaitCondition,
     /// The status the caller knows; any other is a change.
-    pub status: Option<String>,
+    pub status: Option<Status>,
     /// The last operation the caller knows. A later comment, an unanswered question, or a person's
     /// decision in a review of the node, ends the wait.
     pub since: Option<OperationId>,
@@ -196,8 +196,8 @@ fn find_unanswered(
 /// Whether the node was changed since the caller looked: its status is another one, or an operation
 /// after the last known one changed it.
 fn is_changed(state: &dyn Snapshot, node: &Node, request: &WaitRequest) -> Result<bool, Failure> {
-    if let Some(known) = &request.status {
-        return Ok(known != node.status().as_str());
+    if let Some(known) = request.status {
+        return Ok(known != node.status());
     }
     let Some(since) = request.since else {
         // Nothing to compare with: this look is the one that later ones are compared with.

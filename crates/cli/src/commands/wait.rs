@@ -96,7 +96,7 @@ impl WaitArgs {
         };
         let mut view = poll_decision(ctx, &request)?;
         if self.changed {
-            request.status = Some(view.status.as_str().to_owned());
+            request.status = Some(view.status);
             // The first check only determines the status to compare with; it must not count as a
             // change.
             view.done = false;

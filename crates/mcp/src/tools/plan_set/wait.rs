@@ -3,6 +3,7 @@
 use application::poll_decision::{WaitCondition, WaitRequest, WaitView, poll_decision};
 use application::{Context, Failure};
 use domain::ids::OperationId;
+use domain::node::Status;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,8 +16,10 @@ pub(crate) struct Arguments {
     node: String,
     #[serde(default)]
     until: WaitCondition,
+    // As text in the schema, which every client loads: a wrong one is refused by name.
     #[serde(default)]
-    status: Option<String>,
+    #[schemars(with = "Option<String>")]
+    status: Option<Status>,
     // The last known operation: later comments end the wait. The transport fills it in.
     #[serde(default)]
     since: Option<u64>,
