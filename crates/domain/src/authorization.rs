@@ -43,6 +43,18 @@ impl Scope {
         }
     }
 
+    /// Returns how a caller gets what needs this scope: with a token of their own, or by a person where no
+    /// token of theirs may have it.
+    #[must_use]
+    pub fn describe_access(self, caller: &Principal) -> String {
+        match caller.is_human() || self <= Self::Agent {
+            true => {
+                format!("ask for a token: tl team token create NAME --as {caller} --scope {self}")
+            }
+            false => "ask the person to decide it on the dashboard or in a terminal".to_owned(),
+        }
+    }
+
     /// Parses a scope's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {

@@ -37,9 +37,6 @@ async fn require_scope(
         who.scope
     );
     // Names the missing scope and the command, because the person asked has to type it.
-    let failure = Failure::refused(message).with_step(format!(
-        "ask for one: tl team token create NAME --as {} --scope {needed}",
-        who.principal
-    ));
+    let failure = Failure::refused(message).with_step(needed.describe_access(&who.principal));
     Refusal::from(failure).into_response()
 }

@@ -143,22 +143,16 @@ impl Server {
         let message = format!(
             "`{tool}` needs the scope `{needed}`, and an agent with this token has `{scope}`"
         );
-        let failure = Failure::refused(message);
-        let failure = match needed > Scope::Agent && who.principal.is_human() {
-            // No other token helps: what an agent may do does not depend on whose token it has.
-            true => {
-                failure.with_step("ask the person to decide it on the dashboard or in a terminal")
+        // A call is an agent's, whichever token it carries: no token makes it more.
+        let caller = self.acting_principal(ctx);
+        let step = match who.credential {
+            _ if needed > Scope::Agent => needed.describe_access(&caller),
+            CredentialKind::AccessToken { .. } => {
+                format!("sign in again, and grant the scope `{needed}`")
             }
-            false => failure.with_step(match who.credential {
-                CredentialKind::AccessToken { .. } => {
-                    format!("sign in again, and grant the scope `{needed}`")
-                }
-                _ => format!(
-                    "ask for a token: tl team token create NAME --as {} --scope {needed}",
-                    who.principal
-                ),
-            }),
+            _ => needed.describe_access(&who.principal),
         };
+        let failure = Failure::refused(message).with_step(step);
         Err(Called::Failed(failure_value(&failure)))
     }
 
