@@ -6,7 +6,7 @@ use domain::approval::approval_next_step;
 use domain::gates::render_objections;
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Node, Status};
-use domain::node_reference::NodeReference;
+use domain::node_reference::{NodeReference, Unresolved};
 use domain::planning_prompt::{
     Ancestor, ParentExtent, PlanningPrompt, ReplacedPlan, compose_planning_prompt,
 };
@@ -147,7 +147,7 @@ pub(crate) fn locate_target<'a, 't>(
         .map_err(|error| Failure::invalid(error.to_string()))?;
     let under = match under {
         None => None,
-        Some(name) => Some(resolve_parent_argument(ctx, state, level, &name)?),
+        Some(name) => Some(resolve_parent_argument(ctx, state, profile, level, &name)?),
     };
     let parent = find_parent(ctx, tree, profile, level, &wanted, under.as_ref())?.cloned();
     let path = match &parent {
@@ -350,6 +350,7 @@ fn find_level<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Lev
 fn resolve_parent_argument(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
+    profile: &Profile,
     level: &Level,
     name: &str,
 ) -> Result<Node, Failure> {
@@ -365,12 +366,17 @@ fn resolve_parent_argument(
         Err(LookupError::Fault(fault)) => Err(fault.into()),
         Err(LookupError::Unresolved(unresolved)) => {
             // A missing parent has to be planned first; that is the more useful next step than the
-            // list of the tree.
+            // list of the tree. One that is named too vaguely is there already.
+            let is_missing = matches!(unresolved, Unresolved::NotFound { .. });
+            let names_one_of = |above: &&String| {
+                let above = profile.find_level(above);
+                above.is_some_and(|above| above.read_alias(reference.alias()).is_ok())
+            };
             let mut failure = Failure::from(unresolved);
-            if let Some(above) = level.under.first() {
-                failure
-                    .next_steps
-                    .insert(0, format!("tl plan {above} {}", reference.alias()));
+            if let Some(above) = level.under.iter().find(names_one_of).filter(|_| is_missing) {
+                // With the path that was given: an alias alone may be one below several.
+                let step = format!("tl plan {above} {}", reference.joined_name());
+                failure.next_steps.insert(0, step);
             }
             Err(failure)
         }
@@ -445,7 +451,10 @@ fn find_parent<'t>(
     // wrong place, which is expensive to notice.
     match candidates.as_slice() {
         [one] => Ok(Some(*one)),
-        [] => Err(missing_parent_failure(ctx, profile, level, wanted)),
+        [] => {
+            let top = under.map(|top| (top.level.as_str(), tree.alias_path(top)));
+            Err(missing_parent_failure(ctx, profile, level, wanted, top))
+        }
         several => {
             let names: Vec<String> = several.iter().map(|node| tree.alias_path(node)).collect();
             Err(ambiguous_parent_failure(level, wanted, &names))
@@ -475,18 +484,23 @@ fn ambiguous_parent_failure(level: &Level, wanted: &ReadAlias, names: &[String])
     })
 }
 
-/// Builds the refusal for a missing parent.
+/// Builds the refusal for a missing parent. `top` is the level and the path of the ancestor that was
+/// named.
 fn missing_parent_failure(
     ctx: &Context<'_>,
     profile: &Profile,
     level: &Level,
     wanted: &ReadAlias,
+    top: Option<(&str, String)>,
 ) -> Failure {
     let above = level.under.first().map_or("", String::as_str);
-    let alias = wanted.parent_number.and_then(|number| {
-        profile
-            .find_level(above)
-            .and_then(|above| above.alias.format_alias(number, None))
+    let above_level = profile.find_level(above);
+    let alias = wanted
+        .parent_number
+        .and_then(|number| above_level?.alias.format_alias(number, None));
+    // Below the ancestor that was named: the alias alone may be one below several.
+    let place = top.filter(|(level, _)| {
+        above_level.is_some_and(|above| above.under.iter().any(|name| name == level))
     });
     let parent = alias
         .clone()
@@ -497,7 +511,14 @@ fn missing_parent_failure(
         wanted.alias
     ));
     let id = alias.unwrap_or_else(|| "1".to_owned());
-    let approve = approval_next_step(&format!("{above} {id}"), ctx.policy.approval, &ctx.actor);
+    let (id, named) = match place {
+        Some((_, place)) => {
+            let path = format!("{place}/{id}");
+            (path.clone(), path)
+        }
+        None => (id.clone(), format!("{above} {id}")),
+    };
+    let approve = approval_next_step(&named, ctx.policy.approval, &ctx.actor);
     failure
         .with_step(format!("tl plan {above} {id}"))
         .with_step(approve)

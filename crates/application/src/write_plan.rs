@@ -384,7 +384,11 @@ pub fn find_level(
     let above = node.rsplit('/').nth(1);
     let continues =
         |level: &Level| !level.is_flat() || above.is_none_or(|above| alias.starts_with(above));
-    let item = |level: &&Level| level.items.is_some() && above.is_some();
+    let is_below = |level: &Level, above: &str| {
+        levels().any(|whole| level.under.contains(&whole.name) && whole.read_alias(above).is_ok())
+    };
+    let item =
+        |level: &&Level| level.items.is_some() && above.is_some_and(|above| is_below(level, above));
     let of_file = |level: &&Level| level.file.is_some() && fits(level) && continues(level);
     if let Some(level) = levels().find(of_file).or_else(|| levels().find(item)) {
         return Ok((level.name.clone(), node.to_owned()));

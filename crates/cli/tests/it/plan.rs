@@ -359,3 +359,46 @@ fn the_act_may_be_said_for_a_scene_too() {
         assert_eq!(view["path"], json!(path), "{view}");
     }
 }
+
+#[test]
+fn the_step_towards_a_missing_parent_keeps_its_path() {
+    let project = two_acts();
+    let error = assert_refused(
+        &project,
+        &["plan", "scene", "act-1/chapter-02/scene-0201"],
+        "not-found",
+        &["chapter-02"],
+    );
+    let step = crate::texts(&error["next_steps"])[0];
+    assert_eq!(step, "tl plan chapter act-1/chapter-02");
+    let words: Vec<&str> = step.split(' ').skip(1).collect();
+    project.ok(&words);
+    // Below the act that was named, and not the other one.
+    let error = assert_refused(
+        &project,
+        &["plan", "scene", "0201", "--under", "act-2"],
+        "refused",
+        &["its parent is missing"],
+    );
+    assert_eq!(
+        crate::texts(&error["next_steps"]),
+        [
+            "tl plan chapter act-2/chapter-02",
+            "tl approve act-2/chapter-02"
+        ]
+    );
+}
+
+#[test]
+fn a_scene_with_a_wrong_number_is_not_taken_for_a_part_of_a_ticket() {
+    let project = Project::empty(crate::binary());
+    project.ok(&["init", "--profile", "story,tickets"]);
+    let error = assert_refused(
+        &project,
+        &["plan", "act-1/chapter-03/scene-01"],
+        "invalid",
+        &["scene-01"],
+    );
+    let steps = error["next_steps"].to_string();
+    assert!(!steps.contains("ticket"), "{error}");
+}
