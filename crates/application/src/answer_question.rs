@@ -30,6 +30,8 @@ pub struct AskedQuestion {
     pub parent_version: Option<VersionHash>,
     /// The person who was asked.
     pub asked: Principal,
+    /// What a yes overrides, because the question showed it.
+    pub overrides: Force,
 }
 
 impl From<&ApprovalQuestion> for AskedQuestion {
@@ -39,13 +41,15 @@ impl From<&ApprovalQuestion> for AskedQuestion {
             version: question.version_hash,
             parent_version: question.parent_version_hash,
             asked: question.asked.clone(),
+            overrides: question.required_force,
         }
     }
 }
 
 impl AskedQuestion {
     /// Returns the versions an answer is bound to.
-    pub(crate) fn expected_versions(&self) -> ExpectedVersions {
+    #[must_use]
+    pub fn expected_versions(&self) -> ExpectedVersions {
         ExpectedVersions {
             version: self.version.into(),
             parent: self.parent_version.map(Into::into),
@@ -56,6 +60,7 @@ impl AskedQuestion {
 /// What a person answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
+    /// `force` overrides more than the question showed.
     Approve {
         force: Force,
     },
@@ -114,6 +119,7 @@ pub fn answer_question(
     // of its own.
     Ok(match answer {
         Answer::Approve { force } => {
+            let force = force.max(question.overrides);
             let request = ApproveRequest { node, force, shown };
             AnswerOutcome::Approved(approve_node(ctx, &request)?)
         }

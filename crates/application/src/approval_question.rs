@@ -2,17 +2,17 @@
 //!
 //! The same for every channel. The answer is bound to it: see [`crate::answer_question`].
 
-use domain::approval::ApprovalRefused;
+use domain::approval::{ApprovalRefused, Condemnation, Force, ObjectionKind, required_force};
 use domain::approval_question::{
-    QuestionBase, QuestionChannel, QuestionParts, RenderedQuestion, render_question,
+    QuestionBase, QuestionChannel, QuestionParts, RenderedQuestion, describe_objection,
+    render_question,
 };
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{Digest32, Principal, VersionHash};
 use domain::node::{Node, Status};
+use domain::node_reference::parent_path;
 use domain::ports::Snapshot;
 use domain::time::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -23,13 +23,13 @@ use crate::plan_warnings::WarningCollector;
 use crate::record_policy::resolve_deciding_policy;
 use crate::revalidate::parent_changes;
 use crate::scan::ScanScope;
-use crate::views::{ChangeRequestView, DiffView};
+use crate::views::DiffView;
 
 /// Number of hexadecimal digits of a question's code.
 pub(crate) const CODE_DIGITS: usize = 8;
 
 /// What a person is shown before they decide about a plan.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct ApprovalQuestion {
     pub path: String,
     pub entity_type: String,
@@ -49,26 +49,33 @@ pub struct ApprovalQuestion {
     /// What changed in the parent since this was approved.
     pub parent_changes: Option<DiffView>,
     pub warnings: Vec<String>,
-    /// An open request for changes of this very text.
-    pub changes_requested: Option<ChangeRequestView>,
+    /// An objection to this very text: a rejection, or an open request for changes.
+    pub objection: Option<Condemnation>,
+    /// What an approval has to override. It is shown, so a yes carries it.
+    pub required_force: Force,
     /// The plans below that become stale if it is rejected; empty in a question about several plans,
     /// which are not rejected together.
     pub falls_below: Vec<String>,
     /// The person who is asked.
-    #[schemars(with = "String")]
     pub asked: Principal,
 }
 
 /// The text that was approved last.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct ApprovedBase {
     pub version_hash: VersionHash,
-    #[schemars(with = "String")]
     pub by: Principal,
     pub at: Timestamp,
 }
 
 impl ApprovalQuestion {
+    /// Returns the open request for changes of this very text.
+    #[must_use]
+    pub fn change_request(&self) -> Option<&Condemnation> {
+        let is_request = |one: &&Condemnation| one.kind == ObjectionKind::ChangesRequested;
+        self.objection.as_ref().filter(is_request)
+    }
+
     /// Returns the versions an answer is bound to.
     #[must_use]
     pub fn expected_versions(&self) -> ExpectedVersions {
@@ -78,7 +85,7 @@ impl ApprovalQuestion {
         }
     }
 
-    /// Returns the code of the question: another text, parent or person has another one.
+    /// Returns the code of the question: another text, parent, objection or person has another one.
     #[must_use]
     pub fn question_code(&self) -> String {
         let mut code = self.digest_identity().to_string();
@@ -101,12 +108,20 @@ impl ApprovalQuestion {
     pub(crate) fn digest_identity(&self) -> Digest32 {
         let parent = self.parent_version_hash.map(|parent| parent.to_string());
         // The person too: a code shown to one person must not be another's answer.
-        let parts = [
-            self.path.as_str(),
-            &self.version_hash.to_string(),
-            &parent.unwrap_or_default(),
-            &self.asked.to_string(),
+        let mut parts = vec![
+            self.path.clone(),
+            self.version_hash.to_string(),
+            parent.unwrap_or_default(),
+            self.asked.to_string(),
         ];
+        // What a yes overrides: a code that was shown before a rejection says nothing about it.
+        if let Some(objection) = &self.objection {
+            parts.push(describe_objection(objection));
+            parts.push(objection.reason.clone());
+        }
+        if self.required_force != Force::No {
+            parts.extend(self.warnings.iter().cloned());
+        }
         Digest32::of_bytes(parts.join("\n").as_bytes())
     }
 
@@ -142,6 +157,8 @@ impl ApprovalQuestion {
             base,
             parent_changes,
             warnings: &self.warnings,
+            objection: self.objection.as_ref(),
+            required_force: self.required_force,
         }
     }
 }
@@ -155,19 +172,36 @@ pub fn build_question(
     ctx: &Context<'_>,
     words: &[String],
 ) -> Result<Option<ApprovalQuestion>, Failure> {
+    build_question_about(ctx, words, None)
+}
+
+/// Builds the question for a caller who knows a version of the plan: nobody is asked about another.
+///
+/// # Errors
+/// As [`build_question`], and when the text or the parent is not the expected one.
+pub fn build_question_about(
+    ctx: &Context<'_>,
+    words: &[String],
+    expected: Option<&ExpectedVersions>,
+) -> Result<Option<ApprovalQuestion>, Failure> {
     let seen = observe_node(ctx, words, ScanScope::Lineage)?;
     reject_extra_words(seen.rest)?;
     let node = load_node(&*seen.state, seen.id)?;
+    let parent = load_parent(&*seen.state, &node)?;
+    let path = load_node_path(&*seen.state, &node)?;
+    if let Some(expected) = expected {
+        expected.check_current(&path, &node, parent.as_ref())?;
+    }
     if node.status() == Status::Approved {
         return Ok(None);
     }
     // Not asked for nothing: the answer would be refused.
-    if let Some(parent) = load_parent(&*seen.state, &node)?
+    if let Some(parent) = parent
         && parent.status() != Status::Approved
     {
         return Err(ApprovalRefused::ParentNotApproved {
-            node: node.alias,
-            parent: parent.alias.clone(),
+            parent: parent_path(&path).to_owned(),
+            node: path,
             parent_path: parent.path.clone(),
             status: parent.status(),
         }
@@ -199,6 +233,8 @@ pub(crate) fn build_question_on(
         }
         _ => None,
     };
+    let warnings = warnings.collect_warnings(state, node, parent.as_ref())?;
+    let policy = resolve_deciding_policy(ctx, state)?;
     Ok(ApprovalQuestion {
         entity_type: node.level.clone(),
         title: node.description.title.clone(),
@@ -218,8 +254,9 @@ pub(crate) fn build_question_on(
         base,
         change,
         parent_changes: stale_above,
-        warnings: warnings.collect_warnings(state, node, parent.as_ref())?,
-        changes_requested: node.change_request().map(ChangeRequestView::from_objection),
+        required_force: required_force(node, &warnings, policy.consistency),
+        warnings,
+        objection: node.objection_to_text().cloned(),
         falls_below: Vec::new(),
         asked: ctx.actor.clone(),
         path,

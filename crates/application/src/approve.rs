@@ -65,28 +65,9 @@ pub fn approve_node(
         let node = load_node(&*tx, id)?;
         let parent = load_parent(&*tx, &node)?;
         let path = load_node_path(&*tx, &node)?;
-        refuse_unavailable(ctx, &node)?;
-        refuse_differing_copy(ctx, request.shown.is_some())?;
-        refuse_duplicate(ctx, &*tx, &node)?;
-        refuse_frozen_edit(&*tx, &node)?;
-        refuse_cyclic_needs(ctx, &*tx, &node, &path)?;
+        refuse_undecidable(ctx, &*tx, &node, &path, request)?;
+        let policy = resolve_deciding_policy(ctx, &*tx)?;
         let warnings = collect_warnings(ctx, &*tx, &node, parent.as_ref())?;
-        let now = ctx.clock.now();
-        // Decided inside the write transaction, `shown` included: compared outside it, an approval
-        // could be given to a text that another writer stored in between.
-        let approval = decide_approval(
-            ApprovalRequest {
-                node: &node,
-                parent: parent.as_ref(),
-                by: &ctx.actor,
-                now,
-                force: request.force,
-                shown: request.shown.as_ref(),
-                warnings: warnings.clone(),
-                relied_sections: digest_relied_sections(ctx, &*tx, &node, parent.as_ref())?,
-            },
-            &resolve_deciding_policy(ctx, &*tx)?,
-        )?;
         let outcome = |message: String, changed_entities, operation| ApproveOutcome {
             success: true,
             message,
@@ -97,14 +78,34 @@ pub fn approve_node(
             changed_entities,
             operation,
         };
+        let is_approved = node.status() == Status::Approved;
+        let unchanged = || outcome(format!("`{path}` is approved already"), Vec::new(), None);
+        // Nobody is asked about an approved plan, so there is no version that its answer could name.
+        let may_approve = policy.approval.accepts_approval_by(&ctx.actor);
+        if is_approved && may_approve && request.shown.is_none() {
+            return Ok(unchanged());
+        }
+        let now = ctx.clock.now();
+        // Decided inside the write transaction, `shown` included: compared outside it, an approval
+        // could be given to a text that another writer stored in between.
+        let approval = decide_approval(
+            ApprovalRequest {
+                node: &node,
+                path: &path,
+                parent: parent.as_ref(),
+                by: &ctx.actor,
+                now,
+                force: request.force,
+                shown: request.shown.as_ref(),
+                warnings: warnings.clone(),
+                relied_sections: digest_relied_sections(ctx, &*tx, &node, parent.as_ref())?,
+            },
+            &policy,
+        )?;
         // Repeating an approval is not an error, but it records no operation: a second signature
         // would only move the date of the first.
-        if node.status() == Status::Approved {
-            return Ok(outcome(
-                format!("`{path}` is approved already"),
-                Vec::new(),
-                None,
-            ));
+        if is_approved {
+            return Ok(unchanged());
         }
         let mut facts = approval_facts(&node, approval);
         // Before the transitions are collected: the statuses of the descendants belong to the same
@@ -126,6 +127,21 @@ pub fn approve_node(
             Some(operation),
         ))
     })
+}
+
+/// Refuses a plan about which nobody can decide now.
+fn refuse_undecidable(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    path: &str,
+    request: &ApproveRequest,
+) -> Result<(), Failure> {
+    refuse_unavailable(ctx, node)?;
+    refuse_differing_copy(ctx, request.shown.is_some())?;
+    refuse_duplicate(ctx, state, node)?;
+    refuse_frozen_edit(state, node)?;
+    refuse_cyclic_needs(ctx, state, node, path)
 }
 
 /// Returns the consistency warnings of a node, as an approval would record them.

@@ -293,13 +293,13 @@ impl BatchDecision {
     }
 }
 
-/// Finds the plans of the questions, with the versions that were shown.
-fn find_asked_plans(
+/// Finds the plans of the questions.
+fn find_asked_plans<'q>(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     tree: &Tree,
-    questions: &[AskedQuestion],
-) -> Result<BTreeMap<NodeId, ExpectedVersions>, Failure> {
+    questions: &'q [AskedQuestion],
+) -> Result<BTreeMap<NodeId, &'q AskedQuestion>, Failure> {
     // Of the tree, which is loaded anyway: a thousand lookups in the state take longer.
     let mut by_path: HashMap<String, Option<NodeId>> = HashMap::new();
     for node in tree.nodes() {
@@ -320,7 +320,7 @@ fn find_asked_plans(
                 id
             }
         };
-        plans.insert(id, question.expected_versions());
+        plans.insert(id, question);
     }
     Ok(plans)
 }
@@ -362,7 +362,7 @@ impl<'d> PlanBatch<'d> {
     fn decide_all(
         &mut self,
         tx: &dyn Transaction,
-        plans: &BTreeMap<NodeId, ExpectedVersions>,
+        plans: &BTreeMap<NodeId, &AskedQuestion>,
     ) -> Result<(), Failure> {
         // On a shared state the recorded text is decided about; a caller whose copy has another one
         // was shown something else.
@@ -373,7 +373,7 @@ impl<'d> PlanBatch<'d> {
         for level in self.pending.group_by_depth(plans.keys().copied()) {
             self.pending.derive_statuses(tx)?;
             for id in level {
-                let (Some(node), Some(shown)) = (self.pending.present_node(id), plans.get(&id))
+                let (Some(node), Some(asked)) = (self.pending.present_node(id), plans.get(&id))
                 else {
                     continue;
                 };
@@ -384,7 +384,7 @@ impl<'d> PlanBatch<'d> {
                         kind.as_str()
                     ))
                     .with_step(format!("tl submit {path}"))),
-                    None => self.decide_plan(tx, &node, &path, shown),
+                    None => self.decide_plan(tx, &node, &path, asked),
                 };
                 match result {
                     Ok(()) => {}
@@ -406,8 +406,9 @@ impl<'d> PlanBatch<'d> {
         tx: &dyn Transaction,
         node: &Node,
         path: &str,
-        shown: &ExpectedVersions,
+        asked: &AskedQuestion,
     ) -> Result<(), Failure> {
+        let shown = &asked.expected_versions();
         let parent = self.pending.present_parent(node);
         let mut plan = DecidedPlan {
             path: path.to_owned(),
@@ -418,23 +419,24 @@ impl<'d> PlanBatch<'d> {
             // Without a check of the versions: that nobody decided is true of any text.
             BatchDecision::NoDecision(how) => self.decline_facts(tx, node, *how)?,
             BatchDecision::RequestChanges { text } => {
-                self.check_shown(tx, node, parent.as_ref(), shown)?;
+                self.check_shown(tx, path, node, parent.as_ref(), shown)?;
                 refuse_agents_decision(self.ctx, tx, path, "request changes of")?;
                 let kind = ObjectionKind::ChangesRequested;
                 objection_facts(node, kind, text, &self.ctx.actor, self.pending.now)
             }
             BatchDecision::Approve { force, .. } => {
-                self.check_shown(tx, node, parent.as_ref(), shown)?;
+                self.check_shown(tx, path, node, parent.as_ref(), shown)?;
                 refuse_needs_cycle(&self.needs, node, path)?;
                 refuse_frozen_edit(tx, node)?;
                 plan.warnings = self.warnings.collect_warnings(tx, node, parent.as_ref())?;
                 let approval = decide_approval(
                     ApprovalRequest {
                         node,
+                        path,
                         parent: parent.as_ref(),
                         by: &self.ctx.actor,
                         now: self.pending.now,
-                        force: *force,
+                        force: asked.overrides.max(*force),
                         shown: Some(shown),
                         warnings: plan.warnings.clone(),
                         relied_sections: self.relied.digest_for(tx, node, parent.as_ref())?,
@@ -460,6 +462,7 @@ impl<'d> PlanBatch<'d> {
     fn check_shown(
         &self,
         tx: &dyn Transaction,
+        path: &str,
         node: &Node,
         parent: Option<&Node>,
         shown: &ExpectedVersions,
@@ -471,11 +474,10 @@ impl<'d> PlanBatch<'d> {
         // the question would pass.
         if parent_text.is_some() && shown.parent.is_none() {
             return Err(Failure::conflict(format!(
-                "the answer does not say which text of the parent of `{}` was shown",
-                node.alias
+                "the answer does not say which text of the parent of `{path}` was shown"
             )));
         }
-        Ok(shown.check_current(node, parent)?)
+        Ok(shown.check_current(path, node, parent)?)
     }
 
     fn decline_facts(

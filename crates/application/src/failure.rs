@@ -318,14 +318,9 @@ impl From<ApprovalRefused> for Failure {
                     "tl approve {node} --version {}",
                     version.short_hex()
                 )),
-            // The warnings come before the command that overrides them, so that they are read
-            // first.
-            ApprovalRefused::Warnings { node, warnings } => warnings
-                .into_iter()
-                .fold(failure, |failure, warning| {
-                    failure.with_step(format!("warning: {warning}"))
-                })
-                .with_step(format!("tl approve {node} --force")),
+            ApprovalRefused::Warnings { node, .. } => {
+                failure.with_step(format!("tl approve {node} --force"))
+            }
             ApprovalRefused::Changed(changed) => changed.into(),
         }
     }
@@ -333,8 +328,9 @@ impl From<ApprovalRefused> for Failure {
 
 impl From<VersionConflict> for Failure {
     fn from(error: VersionConflict) -> Self {
-        Self::conflict(format!("{error}; nothing was decided")).with_step(format!(
-            "tl show {}   # read it as it is now, then decide again",
+        // Of decisions and of writes alike.
+        Self::conflict(format!("{error}; nothing was recorded")).with_step(format!(
+            "tl show {}   # read it as it is now, then try again with that version",
             error.conflicting_node()
         ))
     }

@@ -47,7 +47,7 @@ pub fn invalidate_node(
         // Compared inside the transaction, as for an approval: a text stored in between was not the
         // one the person rejected.
         if let Some(shown) = &request.shown {
-            shown.check_current(&node, load_parent(&*tx, &node)?.as_ref())?;
+            shown.check_current(&path, &node, load_parent(&*tx, &node)?.as_ref())?;
         }
         let now = ctx.clock.now();
         let kind = ObjectionKind::Rejected;

@@ -15,6 +15,7 @@ use domain::revalidation::keep_stale_node;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 
+use crate::answer_question::AskedQuestion;
 use crate::approve::refuse_unavailable;
 use crate::context::Context;
 use crate::duplicate_ids::refuse_duplicate;
@@ -24,7 +25,7 @@ use crate::plan_documents::refuse_frozen_edit;
 use crate::plan_warnings::WarningCollector;
 use crate::precise_cascade::ReliedSections;
 use crate::record_policy::resolve_deciding_policy;
-use crate::revalidate::{RefusedView, ShownVersions};
+use crate::revalidate::RefusedView;
 use crate::transitions::collect_transitions;
 use crate::views::TransitionView;
 use crate::working_copy::find_differing_nodes;
@@ -33,7 +34,7 @@ use crate::working_copy::find_differing_nodes;
 pub(crate) struct KeptPlans<'d> {
     ctx: &'d Context<'d>,
     force: Force,
-    shown: Option<&'d ShownVersions>,
+    asked: Option<&'d [AskedQuestion]>,
     warnings: WarningCollector<'d>,
     relied: ReliedSections<'d>,
     pending: PendingDecisions<'d>,
@@ -47,13 +48,13 @@ impl<'d> KeptPlans<'d> {
         ctx: &'d Context<'d>,
         tree: &'d Tree,
         force: Force,
-        shown: Option<&'d ShownVersions>,
+        asked: Option<&'d [AskedQuestion]>,
         now: Timestamp,
     ) -> Self {
         Self {
             ctx,
             force,
-            shown,
+            asked,
             warnings: WarningCollector::new(ctx),
             relied: ReliedSections::new(ctx),
             pending: PendingDecisions::new(ctx, tree, now),
@@ -117,34 +118,39 @@ impl<'d> KeptPlans<'d> {
         refuse_unavailable(ctx, node)?;
         refuse_duplicate(ctx, tx, node)?;
         refuse_frozen_edit(tx, node)?;
-        let shown = match self.shown.map(|shown| shown.get(path)) {
-            // A list was shown and this plan is not in it: nobody has seen the change that made it
-            // stale.
-            Some(None) => {
-                return Err(Failure::refused("it became stale after the list was shown"));
-            }
-            Some(Some(shown)) => Some(shown),
-            None => None,
-        };
+        let find = |asked: &'d [AskedQuestion]| asked.iter().find(|one| one.path == path);
+        let asked = self.asked.and_then(find);
+        let is_settled_above = parent
+            .as_ref()
+            .is_none_or(|parent| parent.status() == Status::Approved);
+        // A list was shown and this plan could have been in it: nobody has seen the change that made
+        // it stale.
+        if self.asked.is_some() && asked.is_none() && is_settled_above {
+            return Err(Failure::refused("it became stale after the list was shown"));
+        }
+        let shown = asked.map(AskedQuestion::expected_versions);
         // Before the rules of keeping: a person who was shown another version is told that first.
-        if let Some(shown) = shown {
-            shown.check_current(node, parent.as_ref())?;
+        if let Some(shown) = &shown {
+            shown.check_current(path, node, parent.as_ref())?;
         }
         // Not returned at once: a refusal matters only if there is an approval to renew.
         let approval = decide_approval(
             ApprovalRequest {
                 node,
+                path,
                 parent: parent.as_ref(),
                 by: &ctx.actor,
                 now: self.pending.now,
-                force: self.force,
-                shown,
+                force: asked
+                    .map_or(Force::No, |asked| asked.overrides)
+                    .max(self.force),
+                shown: shown.as_ref(),
                 warnings: self.warnings.collect_warnings(tx, node, parent.as_ref())?,
                 relied_sections: self.relied.digest_for(tx, node, parent.as_ref())?,
             },
             &resolve_deciding_policy(ctx, tx)?,
         );
-        Ok(keep_stale_node(node, parent.as_ref(), approval)?)
+        Ok(keep_stale_node(node, path, parent.as_ref(), approval)?)
     }
 
     /// Returns one line for the log.

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use domain::approval::ApprovalRefused;
+use domain::approval::{ApprovalRefused, Force};
 use domain::approval_question::{QuestionChannel, RenderedQuestion, render_batch_question};
 use domain::ids::{Digest32, NodeId};
 use domain::node::{Node, Status};
@@ -13,8 +13,6 @@ use domain::node_reference::NodeReference;
 use domain::ports::Snapshot;
 use domain::profile::Profile;
 use domain::tree::Tree;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::answer_question::AskedQuestion;
 use crate::approval_question::{ApprovalQuestion, CODE_DIGITS, build_question_on, require_text};
@@ -98,7 +96,20 @@ impl WaitingPlans {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchPurpose {
     Approve,
+    /// Renew the approvals of stale plans: a draft has none.
+    Keep,
     RequestChanges,
+}
+
+impl BatchPurpose {
+    /// Whether a yes approves: the parent of each plan has to be approved before.
+    fn approves(self) -> bool {
+        self != Self::RequestChanges
+    }
+
+    fn is_possible_for(self, node: &Node) -> bool {
+        self != Self::Keep || node.has_approved_text()
+    }
 }
 
 /// The plans of a selection, without their texts.
@@ -128,7 +139,7 @@ impl SelectedPlans {
 }
 
 /// What a person is shown before they decide about several plans.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug)]
 pub struct BatchQuestion {
     /// One for each plan, those above before those below.
     pub questions: Vec<ApprovalQuestion>,
@@ -139,7 +150,7 @@ pub struct BatchQuestion {
 }
 
 /// A plan of a subtree that the question is not about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOutPlan {
     pub path: String,
     pub reason: String,
@@ -198,6 +209,8 @@ pub fn select_plans(
             status: node.status(),
             asked: AskedQuestion {
                 version: require_text(node, &path)?,
+                // No text is shown, and neither is what speaks against it.
+                overrides: Force::No,
                 parent_version: parent.and_then(|parent| parent.content.version_hash()),
                 asked: ctx.actor.clone(),
                 path,
@@ -338,7 +351,7 @@ fn find_named<'t>(
         if !named.contains(&node.id) {
             continue;
         }
-        if purpose == BatchPurpose::Approve {
+        if purpose.approves() {
             if node.status() == Status::Approved {
                 found.already_approved.push(tree.alias_path(node));
                 continue;
@@ -346,8 +359,8 @@ fn find_named<'t>(
             // Not asked for nothing: the answer would be refused.
             if let Some(parent) = find_open_parent(tree, node, &named) {
                 return Err(ApprovalRefused::ParentNotApproved {
-                    node: node.alias.clone(),
-                    parent: parent.alias.clone(),
+                    node: tree.alias_path(node),
+                    parent: tree.alias_path(parent),
                     parent_path: parent.path.clone(),
                     status: parent.status(),
                 }
@@ -372,17 +385,19 @@ fn find_waiting<'t>(
     // What a session noted of its way is no planned work, and nobody decides about it.
     let planned = |node: &&Node| node.profile != domain::trail::PROFILE;
     for node in nodes.into_iter().filter(planned) {
-        let reason = if node.status() == Status::Approved {
+        let is_meant = (waiting == WaitingPlans::All || waiting.includes(node.status()))
+            && node.status() != Status::Approved
+            && purpose.is_possible_for(node)
+            && !without.contains(&node.id);
+        let reason = if !is_meant {
             continue;
         } else if node.content.version_hash().is_none() {
             "it has no text".to_owned()
         } else if node.status() == Status::Invalid {
             // Not overruled by a decision about many: approving it needs `--force` for that plan.
             "it was rejected".to_owned()
-        } else if !waiting.includes(node.status()) || without.contains(&node.id) {
-            continue;
         } else if let Some(parent) =
-            find_open_parent(tree, node, &selected).filter(|_| purpose == BatchPurpose::Approve)
+            find_open_parent(tree, node, &selected).filter(|_| purpose.approves())
         {
             format!(
                 "its parent `{}` is `{}`",

@@ -77,7 +77,7 @@ pub fn request_changes(
         }
         // Inside the transaction, as for an approval: a text stored in between is another one.
         if let Some(shown) = &request.shown {
-            shown.check_current(&node, load_parent(&*tx, &node)?.as_ref())?;
+            shown.check_current(&path, &node, load_parent(&*tx, &node)?.as_ref())?;
         }
         let now = ctx.clock.now();
         let kind = ObjectionKind::ChangesRequested;

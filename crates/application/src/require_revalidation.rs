@@ -44,7 +44,7 @@ pub fn require_revalidation(
         let path = load_node_path(&*tx, &node)?;
         refuse_agents_decision(ctx, &*tx, &path, "require revalidation below")?;
         if let Some(shown) = &request.shown {
-            shown.check_current(&node, load_parent(&*tx, &node)?.as_ref())?;
+            shown.check_current(&path, &node, load_parent(&*tx, &node)?.as_ref())?;
         }
         let now = ctx.clock.now();
         let kind = ObjectionKind::RevalidationRequired;

@@ -64,7 +64,7 @@ pub fn restore_version(
         };
         let node = load_node(&*tx, id)?;
         if let Some(shown) = replaces {
-            shown.check_current(&node, None)?;
+            shown.check_current(&load_node_path(&*tx, &node)?, &node, None)?;
         }
         let entries = load_version_entries(ctx, &*tx, &node)?;
         let version = pick_version(&node.alias, &entries, selector)?.version.hash;

@@ -2,8 +2,6 @@
 //!
 //! The other choices, editing or planning again, are ordinary changes of the text.
 
-use std::collections::BTreeMap;
-
 use domain::approval::{ApprovalRequest, Force, decide_approval};
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{NodeId, OperationId, VersionHash};
@@ -14,6 +12,7 @@ use domain::revalidation::{compared_parent_version, keep_stale_node, stale_by_ur
 use domain::tree::Tree;
 use serde::Serialize;
 
+use crate::answer_question::AskedQuestion;
 use crate::approve::refuse_unavailable;
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
@@ -246,11 +245,8 @@ pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome,
     })
 }
 
-/// The versions of stale nodes that were shown to a person, by path.
-pub type ShownVersions = BTreeMap<String, ExpectedVersions>;
-
-/// Keeps every stale node below one (or all), in one operation. Where versions were shown, a node is
-/// kept only as it was shown.
+/// Keeps every stale node below one (or all), in one operation. Where a person was asked, a node is
+/// kept only as the question showed it.
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be written.
@@ -258,7 +254,7 @@ pub fn keep_all(
     ctx: &Context<'_>,
     words: &[String],
     force: Force,
-    shown: Option<&ShownVersions>,
+    asked: Option<&[AskedQuestion]>,
 ) -> Result<KeepOutcome, Failure> {
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let top = find_subtree_root(ctx, &*tx, words)?;
@@ -268,7 +264,7 @@ pub fn keep_all(
             .map(|node| node.id)
             .collect();
         let now = ctx.clock.now();
-        let mut decisions = KeptPlans::new(ctx, &tree, force, shown, now);
+        let mut decisions = KeptPlans::new(ctx, &tree, force, asked, now);
         decisions.decide_by_level(&*tx, &plans)?;
         let refused = std::mem::take(&mut decisions.refused);
         let kept = decisions.kept.clone();
@@ -306,18 +302,20 @@ fn keep_within(
 ) -> Result<(NodeView, Vec<TransitionView>, OperationId), Failure> {
     let node = load_node(&*tx, id)?;
     let parent = load_parent(&*tx, &node)?;
+    let path = load_node_path(&*tx, &node)?;
     refuse_unavailable(ctx, &node)?;
     refuse_duplicate(ctx, &*tx, &node)?;
     refuse_frozen_edit(&*tx, &node)?;
     // Before the rules of keeping: a person who was shown another version is told that first.
     if let Some(shown) = shown {
-        shown.check_current(&node, parent.as_ref())?;
+        shown.check_current(&path, &node, parent.as_ref())?;
     }
     let now = ctx.clock.now();
     // Not returned at once: a refusal matters only if there is an approval to renew.
     let approval = decide_approval(
         ApprovalRequest {
             node: &node,
+            path: &path,
             parent: parent.as_ref(),
             by: &ctx.actor,
             now,
@@ -328,13 +326,10 @@ fn keep_within(
         },
         &resolve_deciding_policy(ctx, &*tx)?,
     );
-    let mut facts = keep_stale_node(&node, parent.as_ref(), approval)?;
+    let mut facts = keep_stale_node(&node, &path, parent.as_ref(), approval)?;
     cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
     let changed = collect_transitions(&*tx, &facts, Some(id))?;
-    let mut operation = ctx.new_operation(
-        Verb::Revalidate,
-        format!("keep {} as it is", load_node_path(&*tx, &node)?),
-    );
+    let mut operation = ctx.new_operation(Verb::Revalidate, format!("keep {path} as it is"));
     operation.at = now;
     operation.facts = facts;
     let operation = record_with_decisions(ctx, planned, tx, operation)?;

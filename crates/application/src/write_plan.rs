@@ -247,7 +247,7 @@ fn check_expected(
 ) -> Result<(), Failure> {
     let known = node.filter(|node| node.content.version_hash().is_some());
     match (known, &request.expected) {
-        (Some(node), Some(expected)) => Ok(expected.check_current(node, None)?),
+        (Some(node), Some(expected)) => Ok(expected.check_current(&request.node, node, None)?),
         (Some(node), None) => {
             let version = node.content.version_hash().map(|hash| hash.short_hex());
             let version = version.unwrap_or_default();

@@ -8,6 +8,7 @@ use crate::expected_version::{ExpectedVersions, VersionConflict};
 use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
 use crate::named_enum::named_enum;
 use crate::node::{Content, Node, ParentVersion, Status};
+use crate::node_reference::parent_path;
 use crate::policy::{ApprovalPolicy, ConsistencyPolicy, Policy};
 use crate::status::{ApprovalInputs, ObjectionInputs};
 use crate::time::Timestamp;
@@ -143,11 +144,42 @@ impl Condemnation {
     }
 }
 
-/// Whether to approve despite warnings and a condemnation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What an approval overrides; each includes the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Force {
-    Yes,
     No,
+    /// Warnings, but no rejection.
+    Warnings,
+    /// A rejection too.
+    Yes,
+}
+
+impl Force {
+    /// Returns what is overridden, as the end of the question that asks for it; empty for nothing.
+    #[must_use]
+    pub fn despite_clause(self) -> &'static str {
+        match self {
+            Self::No => "",
+            Self::Warnings => " despite the warnings",
+            Self::Yes => " despite the rejection",
+        }
+    }
+}
+
+/// Returns what an approval of a node's text has to override.
+///
+/// Every question shows it, so that a yes to the question carries it; any other approval has to say
+/// so by itself. A rejection that came after the question is not overridden by its answer.
+#[must_use]
+pub fn required_force(node: &Node, warnings: &[String], policy: ConsistencyPolicy) -> Force {
+    let is_rejected = |objection: &Condemnation| objection.kind == ObjectionKind::Rejected;
+    if node.objection_to_text().is_some_and(is_rejected) {
+        Force::Yes
+    } else if policy == ConsistencyPolicy::RequireForce && !warnings.is_empty() {
+        Force::Warnings
+    } else {
+        Force::No
+    }
 }
 
 /// Why an approval was refused.
@@ -185,7 +217,7 @@ pub enum ApprovalRefused {
         version.short_hex()
     )]
     NotShown { node: String, version: VersionHash },
-    #[error("cannot approve `{node}`: {} consistency warning(s), and policy.consistency is `require-force`", warnings.len())]
+    #[error("cannot approve `{node}`, because policy.consistency is `require-force`: {}", warnings.join("; "))]
     Warnings { node: String, warnings: Vec<String> },
     #[error(transparent)]
     Changed(#[from] VersionConflict),
@@ -195,6 +227,8 @@ pub enum ApprovalRefused {
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest<'a> {
     pub node: &'a Node,
+    /// The path of the node: an alias alone may name several.
+    pub path: &'a str,
     pub parent: Option<&'a Node>,
     pub by: &'a Principal,
     pub now: Timestamp,
@@ -216,8 +250,8 @@ pub fn decide_approval(
     policy: &Policy,
 ) -> Result<Approval, ApprovalRefused> {
     let node = request.node;
-    let name = || node.alias.clone();
-    let (version, canonical) = require_text(node)?;
+    let name = || request.path.to_owned();
+    let (version, canonical) = require_text(node, request.path)?;
     // Before the parent is checked: an agent that may not approve at all should not be told to get
     // the parent approved first.
     if !policy.approval.accepts_approval_by(request.by) {
@@ -231,7 +265,7 @@ pub fn decide_approval(
     {
         return Err(ApprovalRefused::ParentNotApproved {
             node: name(),
-            parent: parent.alias.clone(),
+            parent: parent_path(request.path).to_owned(),
             parent_path: parent.path.clone(),
             status: parent.status(),
         });
@@ -239,7 +273,7 @@ pub fn decide_approval(
     // Runs inside the write transaction. Compared any earlier, another writer could change the text
     // in between, and the approval would be given to a text the person has not seen.
     match request.shown {
-        Some(shown) => shown.check_current(node, request.parent)?,
+        Some(shown) => shown.check_current(request.path, node, request.parent)?,
         None if policy.approval.requires_person() => {
             return Err(ApprovalRefused::NotShown {
                 node: name(),
@@ -248,12 +282,9 @@ pub fn decide_approval(
         }
         None => {}
     }
-    refuse_objected_text(node, request.by, request.force)?;
     // `force` overrides opinions (an objection, warnings), never the rules above.
-    if request.force == Force::No
-        && policy.consistency == ConsistencyPolicy::RequireForce
-        && !request.warnings.is_empty()
-    {
+    refuse_objected_text(&request)?;
+    if required_force(node, &request.warnings, policy.consistency) > request.force {
         return Err(ApprovalRefused::Warnings {
             node: name(),
             warnings: request.warnings,
@@ -276,20 +307,21 @@ pub fn decide_approval(
 /// Refuses a text that was rejected, or of which changes were requested.
 ///
 /// A person who approves has the last word over a request; an agent never has it over a person's.
-fn refuse_objected_text(node: &Node, by: &Principal, force: Force) -> Result<(), ApprovalRefused> {
-    let Some(objection) = node.objection_to_text() else {
+fn refuse_objected_text(request: &ApprovalRequest<'_>) -> Result<(), ApprovalRefused> {
+    let Some(objection) = request.node.objection_to_text() else {
         return Ok(());
     };
-    let (node, author) = (node.alias.clone(), objection.by.clone());
+    let (node, author) = (request.path.to_owned(), objection.by.clone());
     let reason = objection.reason.clone();
+    let is_forced = request.force == Force::Yes;
     match objection.kind {
-        ObjectionKind::Rejected if force == Force::No => Err(ApprovalRefused::Condemned {
+        ObjectionKind::Rejected if !is_forced => Err(ApprovalRefused::Condemned {
             node,
             by: author,
             reason,
         }),
         ObjectionKind::ChangesRequested
-            if !by.is_human() && (author.is_human() || force == Force::No) =>
+            if !request.by.is_human() && (author.is_human() || !is_forced) =>
         {
             Err(ApprovalRefused::ChangesRequested {
                 node,
@@ -304,17 +336,18 @@ fn refuse_objected_text(node: &Node, by: &Principal, force: Force) -> Result<(),
 }
 
 /// Returns the hashes of a node's text. An approval names them, so there has to be one.
-fn require_text(node: &Node) -> Result<(VersionHash, CanonicalHash), ApprovalRefused> {
+fn require_text(node: &Node, path: &str) -> Result<(VersionHash, CanonicalHash), ApprovalRefused> {
+    let name = || path.to_owned();
     match &node.content {
         Content::Text {
             version, canonical, ..
         } => Ok((*version, *canonical)),
         Content::Missing => Err(ApprovalRefused::FileMissing {
-            node: node.alias.clone(),
+            node: name(),
             path: node.path.clone().unwrap_or_default(),
         }),
         Content::Unreadable { why } => Err(ApprovalRefused::FileUnreadable {
-            node: node.alias.clone(),
+            node: name(),
             why: why.clone(),
         }),
     }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::{Condemnation, Force, ObjectionKind};
 use crate::diff::{DiffLine, DiffLineKind, Hunk};
 use crate::ids::{NodeId, OperationId, Principal, VersionHash};
 use crate::named_enum::named_enum;
@@ -75,6 +76,10 @@ pub struct QuestionParts<'q> {
     /// What changed in the parent since the text was approved, with the parent's path.
     pub parent_changes: Option<(&'q str, &'q [Hunk])>,
     pub warnings: &'q [String],
+    /// An objection to this very text.
+    pub objection: Option<&'q Condemnation>,
+    /// What a yes overrides.
+    pub required_force: Force,
 }
 
 /// A question as its channel shows it.
@@ -125,8 +130,13 @@ fn collect_lines<'q>(
     shown: &mut Vec<(&'q str, &'q [Hunk])>,
 ) -> Vec<String> {
     let mut lines = vec![render_headline(parts)];
-    // Warnings first: they are what a person should decide about.
+    // First: what speaks against the plan is what a person should decide about.
+    if let Some(objection) = parts.objection {
+        lines.push(format!("{}:", describe_objection(objection)));
+        lines.extend(objection.reason.lines().map(|line| format!("│ {line}")));
+    }
     lines.extend(parts.warnings.iter().map(|warning| format!("- {warning}")));
+    lines.extend(describe_force(parts.required_force).map(str::to_owned));
     lines.extend([String::new(), describe_base(&parts.base), String::new()]);
     match parts.base {
         QuestionBase::Approved { hunks, .. } => push_hunks(&mut lines, hunks),
@@ -174,6 +184,30 @@ pub fn describe_falls_below(paths: &[String]) -> Option<String> {
         "plans below become stale",
     );
     (!paths.is_empty()).then(|| format!("{plans}: {}{more}", names.join(", ")))
+}
+
+/// Returns who objected to the text of a plan, and how.
+#[must_use]
+pub fn describe_objection(objection: &Condemnation) -> String {
+    let what = match objection.kind {
+        ObjectionKind::Rejected => "Exactly this text was rejected",
+        ObjectionKind::ChangesRequested => "Changes of exactly this text were requested",
+        ObjectionKind::RevalidationRequired => "It was marked to be compared with its parent",
+    };
+    let at = objection.at.format_local_minute();
+    format!("{what} by {} on {at}", objection.by)
+}
+
+/// Returns what a yes overrides, as a sentence; `None` for nothing.
+#[must_use]
+pub fn describe_force(force: Force) -> Option<&'static str> {
+    match force {
+        Force::No => None,
+        Force::Warnings => {
+            Some("A yes accepts these warnings (policy.consistency is `require-force`).")
+        }
+        Force::Yes => Some("A yes overrides that rejection."),
+    }
 }
 
 fn render_headline(parts: &QuestionParts<'_>) -> String {
@@ -324,7 +358,38 @@ mod tests {
             base,
             parent_changes: None,
             warnings,
+            objection: None,
+            required_force: Force::No,
         }
+    }
+
+    #[test]
+    fn what_a_yes_overrides_is_shown_before_the_text() {
+        let warnings = ["unknown: Zed".to_owned()];
+        let rejected = Condemnation {
+            canonical: None,
+            reason: "dull\nand long".to_owned(),
+            by: Principal::Human("anna".to_owned()),
+            at: Timestamp::from_millis(0),
+            kind: ObjectionKind::Rejected,
+        };
+        let base = QuestionBase::Nothing { text: "Text.\n" };
+        let shown = |objection, required_force| {
+            let parts = QuestionParts {
+                objection,
+                required_force,
+                ..parts(base, &warnings)
+            };
+            render_question(&parts, QuestionChannel::Form).text
+        };
+        let text = shown(Some(&rejected), Force::Yes);
+        let at = |part: &str| text.find(part).expect(part);
+        assert!(at("was rejected by human:anna on") < at("│ dull\n│ and long"));
+        assert!(at("│ and long") < at("overrides that rejection"));
+        assert!(at("overrides that rejection") < at("│ Text."));
+        assert!(shown(None, Force::Warnings).contains("accepts these warnings"));
+        let plain = shown(None, Force::No);
+        assert!(!plain.contains("overrides") && !plain.contains("accepts"));
     }
 
     fn changed(older: &str, newer: &str, channel: QuestionChannel) -> RenderedQuestion {

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::ids::VersionHash;
 use crate::node::Node;
+use crate::node_reference::parent_path;
 
 /// Minimum number of digits that identify a version; `VersionHash::short_hex` prints as many.
 const MIN_PREFIX_DIGITS: usize = 8;
@@ -106,11 +107,16 @@ impl VersionConflict {
 }
 
 impl ExpectedVersions {
-    /// Compares the expected versions with the current ones.
+    /// Compares the expected versions with the current ones. `path` names the node in the error.
     ///
     /// # Errors
-    /// [`ShownChanged`] when a text differs or no longer exists.
-    pub fn check_current(&self, node: &Node, parent: Option<&Node>) -> Result<(), VersionConflict> {
+    /// [`VersionConflict`] when a text differs or no longer exists.
+    pub fn check_current(
+        &self,
+        path: &str,
+        node: &Node,
+        parent: Option<&Node>,
+    ) -> Result<(), VersionConflict> {
         // The exact bytes are compared, not the canonical text: the person decided on what was on
         // the screen, and the caller can simply show it again.
         let found = |node: &Node| {
@@ -125,7 +131,7 @@ impl ExpectedVersions {
         {
             let shown = self.version.to_string();
             return Err(VersionConflict::Text {
-                node: node.alias.clone(),
+                node: path.to_owned(),
                 shown,
                 found: found(node),
             });
@@ -138,8 +144,8 @@ impl ExpectedVersions {
                 .is_some_and(|version| shown.matches_version(version))
         {
             return Err(VersionConflict::Parent {
-                node: node.alias.clone(),
-                parent: parent.alias.clone(),
+                node: path.to_owned(),
+                parent: parent_path(path).to_owned(),
                 shown: shown.to_string(),
                 found: found(parent),
             });

@@ -28,6 +28,12 @@ pub enum Unresolved {
     },
 }
 
+/// Returns the path of the node above; that of a root is its own.
+#[must_use]
+pub fn parent_path(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(above, _)| above)
+}
+
 impl NodeReference {
     /// Parses the first one or two of `words` and returns the remaining ones.
     ///

@@ -6,6 +6,7 @@ use crate::approval::{Approval, ApprovalRefused, Condemnation, ObjectionKind};
 use crate::fact::Fact;
 use crate::ids::Principal;
 use crate::node::{Node, ParentVersion, Status};
+use crate::node_reference::parent_path;
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
@@ -26,7 +27,7 @@ pub enum KeepRefused {
 
 /// Returns the facts that keep a stale node's text under its parent's current text.
 ///
-/// An approved text is approved again, in the name of the caller. `approval` is the result of
+/// An approved text is approved again, in the name of the caller. `path` names the node; `approval` is the result of
 /// [`crate::approval::decide_approval`] for the node.
 ///
 /// # Errors
@@ -34,13 +35,14 @@ pub enum KeepRefused {
 /// while its parent is undecided, and a draft again as soon as the parent is approved.
 pub fn keep_stale_node(
     node: &Node,
+    path: &str,
     parent: Option<&Node>,
     approval: Result<Approval, ApprovalRefused>,
 ) -> Result<Vec<Fact>, KeepRefused> {
     // A root is never stale.
     let Some(parent) = parent.filter(|_| node.status() == Status::RequiresRevalidation) else {
         return Err(KeepRefused::NotStale {
-            node: node.alias.clone(),
+            node: path.to_owned(),
             status: node.status(),
         });
     };
@@ -50,8 +52,8 @@ pub fn keep_stale_node(
         return Ok(approval_facts(node, approval?));
     }
     Err(KeepRefused::ParentNotApproved {
-        node: node.alias.clone(),
-        parent: parent.alias.clone(),
+        node: path.to_owned(),
+        parent: parent_path(path).to_owned(),
         status: parent.status(),
     })
 }

@@ -185,26 +185,26 @@ pub(crate) struct ApprovalForm {
     version: String,
     #[serde(default)]
     parent_version: String,
-    /// The checkbox to accept the warnings on the page; browsers send it only when it is checked.
+    /// The checkbox to accept what the page shows; browsers send it only when it is checked.
     force: Option<String>,
     /// The plan that follows in the inbox; empty after the last, absent outside of the inbox.
     next: Option<String>,
 }
 
-impl ApprovalForm {
-    fn force_option(&self) -> Force {
-        match self.force {
-            // Any value counts: a checkbox has only presence.
-            Some(_) => Force::Yes,
-            None => Force::No,
-        }
+/// Returns what the checkbox of a form overrides: what its page showed, and not a rejection that came
+/// later.
+fn parse_force(checkbox: Option<&str>) -> Force {
+    match checkbox {
+        None => Force::No,
+        Some("warnings") => Force::Warnings,
+        Some(_) => Force::Yes,
     }
 }
 
 pub(crate) fn approve_node(ctx: &Context<'_>, form: &ApprovalForm) -> Result<ActionDone, Failure> {
     let request = ApproveRequest {
         node: vec![form.node.clone()],
-        force: form.force_option(),
+        force: parse_force(form.force.as_deref()),
         // Compared inside the write transaction. A comparison before it would let the approval go
         // to a text that was saved in between.
         shown: Some(parse_shown(&form.version, &form.parent_version)?),
@@ -243,6 +243,8 @@ impl PlansForm {
                 },
                 // Not a field of the form: nothing in a payload changes the principal.
                 asked: ctx.actor.clone(),
+                // That is what the checkbox says.
+                overrides: Force::No,
             }),
             _ => Err(
                 Failure::invalid("the form does not say which versions were shown")
@@ -255,10 +257,7 @@ impl PlansForm {
 
 pub(crate) fn approve_plans(ctx: &Context<'_>, form: &PlansForm) -> Result<ActionDone, Failure> {
     let answer = Answer::Approve {
-        force: match form.force {
-            Some(_) => Force::Yes,
-            None => Force::No,
-        },
+        force: parse_force(form.force.as_deref()),
     };
     answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer)
         .map(|outcome| ActionDone::recorded("approved", outcome.operation))
@@ -284,7 +283,7 @@ pub(crate) fn revalidate_node(
 ) -> Result<ActionDone, Failure> {
     let request = KeepRequest {
         node: vec![form.node.clone()],
-        force: form.force_option(),
+        force: parse_force(form.force.as_deref()),
         shown: Some(parse_shown(&form.version, &form.parent_version)?),
     };
     application::revalidate::keep_one(ctx, &request)

@@ -11,8 +11,8 @@ use domain::text::count_with_noun;
 
 use super::prompt_submitted::{CommandAnswer, block_with_failure};
 use super::{EventContext, EventOutcome};
+use crate::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
 use crate::approval_question::{ApprovalQuestion, build_question};
-use crate::approve::{ApproveRequest, approve_node};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::invalidate::{InvalidateRequest, invalidate_node};
@@ -115,17 +115,26 @@ fn decide_typed(ctx: &Context<'_>, typed: TypedDecision) -> Result<CommandAnswer
         .approval
         .requires_person();
     // A code for a question that was cut proves nothing about the part that was not shown.
-    if needs_question && !(is_shown && rendered.is_whole()) {
-        return Ok(ask_question(&question, &rendered, typed.code.is_some()).into());
+    let is_answer = !needs_question || is_shown && rendered.is_whole();
+    // Said in so many words: the line to type is the only thing that a typed answer has to agree to.
+    let is_forced = typed.force >= question.required_force;
+    if !is_answer || !is_forced {
+        let hint = match (&typed.code, is_shown) {
+            (Some(_), false) => {
+                "The plan, its parent or an objection to it changed since that question was shown.\n\n"
+            }
+            (Some(_), true) if !is_forced => "Only an answer with `--force` approves it.\n\n",
+            _ => "",
+        };
+        return Ok(ask_question(&question, &rendered, hint).into());
     }
-    let request = ApproveRequest {
-        node: vec![question.path.clone()],
-        force: typed.force,
-        // Bound to the question even where none was asked: a file saved in between is refused in
-        // the transaction.
-        shown: Some(question.expected_versions()),
+    // Bound to the question even where none was asked: a file saved in between is refused in the
+    // transaction.
+    let asked = AskedQuestion::from(&question);
+    let answer = Answer::Approve { force: Force::No };
+    let AnswerOutcome::Approved(approved) = answer_question(ctx, &asked, answer)? else {
+        return Err(Failure::internal("a yes was recorded as another answer"));
     };
-    let approved = approve_node(ctx, &request)?;
     Ok(CommandAnswer {
         operation: approved.operation,
         ..answer_approved(ctx, &approved.path, &approved.warnings).into()
@@ -193,19 +202,18 @@ fn object_to_plan(
 fn ask_question(
     question: &ApprovalQuestion,
     rendered: &RenderedQuestion,
-    has_code: bool,
+    hint: &str,
 ) -> EventOutcome {
     let path = &question.path;
-    let mut text = rendered.text.clone();
-    if has_code {
-        text.insert_str(
-            0,
-            "The plan or its parent changed since that question was shown.\n\n",
-        );
-    }
+    let mut text = [hint, &rendered.text].concat();
     if rendered.is_whole() {
+        let despite = question.required_force.despite_clause();
+        let option = match question.required_force {
+            Force::No => String::new(),
+            Force::Warnings | Force::Yes => format!(" {FORCE_OPTION}"),
+        };
         text.push_str(&format!(
-            "\n\nTo approve exactly this, type: /approve-plan {path} {}",
+            "\n\nTo approve exactly this{despite}, type: /approve-plan {path} {}{option}",
             question.question_code()
         ));
     }

@@ -2,7 +2,7 @@
 //! learns of it.
 
 use application::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
-use application::approval_question::{ApprovalQuestion, build_question};
+use application::approval_question::{ApprovalQuestion, build_question, build_question_about};
 use application::approve::{ApproveRequest, approve_node};
 use application::brief::compose_briefing;
 use application::invalidate::{InvalidateRequest, invalidate_node, preview_rejection};
@@ -17,9 +17,10 @@ use application::undo::{UndoTarget, preview_undo, undo_operations};
 use application::{Failure, FailureKind};
 use domain::approval::Force;
 use domain::approval_question::{NoDecision, QuestionChannel};
+use domain::expected_version::ExpectedVersions;
 use domain::ids::OperationId;
 use domain::node::Status;
-use domain::policy::ApprovalPolicy;
+use domain::policy::{ApprovalPolicy, ConsistencyPolicy};
 
 use crate::hooks::Session;
 use crate::world::{ACT, CHAPTER, World, assert_refused, words};
@@ -475,4 +476,126 @@ fn a_running_session_is_told_the_request_in_the_persons_words() {
     let told = session.prompt("go on").reply.context.unwrap();
     assert!(told.contains(&words_of_person), "{told}");
     assert!(told.contains("then ask for approval again"), "{told}");
+}
+
+fn reject(world: &World, node: &str, reason: &str) {
+    let request = InvalidateRequest {
+        node: words(node),
+        reason: reason.to_owned(),
+        shown: None,
+    };
+    invalidate_node(&world.ctx(), &request).unwrap();
+}
+
+fn say_yes(world: &World, question: &ApprovalQuestion) -> Result<AnswerOutcome, Failure> {
+    let answer = Answer::Approve { force: Force::No };
+    answer_question(&world.ctx(), &AskedQuestion::from(question), answer)
+}
+
+/// A story where only people approve and warnings are overridden on purpose, with a chapter that has one.
+fn warned_story() -> World {
+    let mut world = story_of_people();
+    world.policy.consistency = ConsistencyPolicy::RequireForce;
+    let act = "# act-1\n\n## Characters\n\n- Anna\n";
+    world.files.edit(ACT, act);
+    world.approve("act-1").unwrap();
+    let chapter = "# chapter-01\n\n## Characters\n\n- Zed\n";
+    world.files.edit(CHAPTER, chapter);
+    world
+}
+
+#[test]
+fn a_yes_overrides_the_rejection_that_its_question_showed() {
+    let world = story_of_people();
+    let before = ask_edited(&world);
+    reject(&world, "act-1", "nobody survives");
+    let question = ask(&world, "act-1");
+    assert_ne!(question.question_code(), before.question_code());
+    for channel in [
+        QuestionChannel::Form,
+        QuestionChannel::TypedCommand,
+        QuestionChannel::Unlimited,
+    ] {
+        let shown = question.render_for(channel).text;
+        assert!(shown.contains("was rejected by human:"), "{shown}");
+        assert!(shown.contains("│ nobody survives"), "{shown}");
+        assert!(shown.contains("overrides that rejection"), "{shown}");
+    }
+    say_yes(&world, &question).unwrap();
+    assert_eq!(world.status("act-1"), Status::Approved);
+}
+
+/// Edits the act and asks about it.
+fn ask_edited(world: &World) -> ApprovalQuestion {
+    world.files.edit(ACT, "# act-1\n\nThe storm.\n");
+    ask(world, "act-1")
+}
+
+#[test]
+fn a_yes_overrides_the_warnings_of_its_question_and_no_later_rejection() {
+    let world = warned_story();
+    let question = ask(&world, "chapter-01");
+    assert_eq!(question.required_force, Force::Warnings);
+    let shown = question.render_for(QuestionChannel::Form).text;
+    assert!(shown.contains("accepts these warnings"), "{shown}");
+    // Somebody else rejects the text while the person reads.
+    reject(&world, "chapter-01", "dull");
+    let late = say_yes(&world, &question);
+    assert_refused(late, FailureKind::Refused, "dull");
+    world
+        .files
+        .edit(CHAPTER, "# chapter-01\n\n## Characters\n\n- Ivo\n");
+    say_yes(&world, &ask(&world, "chapter-01")).unwrap();
+    assert_eq!(world.status("chapter-01"), Status::Approved);
+}
+
+#[test]
+fn an_approval_without_a_question_has_to_force_warnings_and_its_step_names_the_path() {
+    let mut world = warned_story();
+    world.policy.approval = ApprovalPolicy::Anyone;
+    let refused = world.approve("act-1/chapter-01").unwrap_err();
+    assert!(refused.message.contains("Zed"), "{refused:?}");
+    assert_eq!(refused.next_steps, ["tl approve act-1/chapter-01 --force"]);
+    reject(&world, "act-1/chapter-01", "dull");
+    let refused = world.approve("act-1/chapter-01").unwrap_err();
+    assert!(
+        refused
+            .next_steps
+            .contains(&"tl approve act-1/chapter-01 --force".to_owned()),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn nobody_is_asked_about_a_text_that_the_caller_does_not_know() {
+    let world = story_of_people();
+    world.files.edit(CHAPTER, "# chapter-01\n\nNew.\n");
+    let known = ask(&world, "chapter-01").expected_versions();
+    let about = |known: &ExpectedVersions| {
+        build_question_about(&world.ctx(), &words("chapter-01"), Some(known))
+    };
+    assert!(about(&known).unwrap().is_some());
+    let false_parent = ExpectedVersions {
+        parent: Some("deadbeef".parse().unwrap()),
+        ..known.clone()
+    };
+    assert_refused(about(&false_parent), FailureKind::Conflict, "the parent of");
+    world.files.edit(CHAPTER, "# chapter-01\n\nNewer.\n");
+    assert_refused(about(&known), FailureKind::Conflict, "changed since");
+    // Also where it is approved in the meantime.
+    world.approve("chapter-01").unwrap();
+    assert_refused(about(&known), FailureKind::Conflict, "changed since");
+}
+
+#[test]
+fn an_approved_plan_is_approved_again_without_a_version() {
+    let world = story_of_people();
+    let request = ApproveRequest {
+        node: words("act-1"),
+        force: Force::No,
+        shown: None,
+    };
+    let again = approve_node(&world.ctx(), &request).unwrap();
+    assert!(again.message.contains("approved already"), "{again:?}");
+    assert_eq!(again.operation, None);
 }

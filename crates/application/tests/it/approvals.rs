@@ -1,11 +1,10 @@
 //! Approving, keeping and condemning: who may, when, and for which text.
 
 use application::FailureKind;
+use application::answer_question::AskedQuestion;
 use application::approve::{ApproveOutcome, ApproveRequest, approve_node, collect_plan_warnings};
 use application::invalidate::{InvalidateRequest, invalidate_node};
-use application::revalidate::{
-    KeepRequest, ShownVersions, keep_all, keep_one, review_all, review_one,
-};
+use application::revalidate::{KeepRequest, keep_all, keep_one, review_all, review_one};
 use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::Force;
@@ -139,7 +138,7 @@ fn an_approval_below_another_parent_text_than_the_shown_one_is_a_conflict() {
     assert_refused(
         approve_shown(&world.ctx(), "chapter-01", shown),
         FailureKind::Conflict,
-        "`act-1`, the parent of `chapter-01`",
+        "`act-1`, the parent of `act-1/chapter-01`",
     );
 }
 
@@ -251,7 +250,7 @@ fn warnings_stop_an_approval_where_the_policy_requires_force() {
     assert_refused(
         world.approve("chapter-01"),
         FailureKind::Refused,
-        "1 consistency warning(s)",
+        "policy.consistency is `require-force`: ",
     );
     approve_with_force(&world, "chapter-01").unwrap();
     assert_eq!(world.status("chapter-01"), Status::Approved);
@@ -288,7 +287,7 @@ fn keeping_below_a_stale_parent_is_refused() {
     assert_refused(
         keep(&world, "scene-0101", None),
         FailureKind::Refused,
-        "parent `chapter-01` is",
+        "parent `act-1/chapter-01` is",
     );
 }
 
@@ -357,26 +356,28 @@ fn keep_all_keeps_only_what_was_shown() {
     world.files.edit(ACT, "# act-1, a third way\n");
     world.approve("act-1").unwrap();
     let views = review_all(&world.ctx(), &[]).unwrap();
-    let shown = |paths: &[&str]| -> ShownVersions {
+    let asked = |paths: &[&str]| -> Vec<AskedQuestion> {
         let wanted = views.iter().filter(|view| paths.contains(&&*view.path));
-        let versions = wanted.map(|view| {
-            let mut versions = ExpectedVersions::from(view.version_hash.unwrap());
-            versions.parent = view.current_parent_hash.map(Into::into);
-            (view.path.clone(), versions)
+        let asked = wanted.map(|view| AskedQuestion {
+            path: view.path.clone(),
+            version: view.version_hash.unwrap(),
+            parent_version: view.current_parent_hash,
+            asked: world.ctx().actor,
+            overrides: Force::No,
         });
-        versions.collect()
+        asked.collect()
     };
     let both = ["act-1/chapter-01", "act-1/chapter-02"];
     // The parent's text is another one than was shown.
     world.files.edit(ACT, "# act-1, a fourth way\n");
     world.approve("act-1").unwrap();
-    let outcome = keep_all(&world.ctx(), &[], Force::No, Some(&shown(&both))).unwrap();
+    let outcome = keep_all(&world.ctx(), &[], Force::No, Some(&asked(&both))).unwrap();
     assert!(outcome.kept.is_empty(), "{outcome:?}");
     assert_eq!(outcome.refused.len(), 3, "{outcome:?}");
     world.files.edit(ACT, "# act-1, a third way\n");
     world.approve("act-1").unwrap();
     // One of them was not in the list.
-    let outcome = keep_all(&world.ctx(), &[], Force::No, Some(&shown(&both[..1]))).unwrap();
+    let outcome = keep_all(&world.ctx(), &[], Force::No, Some(&asked(&both[..1]))).unwrap();
     assert_eq!(
         (outcome.kept.len(), outcome.refused.len()),
         (1, 1),

@@ -316,7 +316,7 @@ fn changes_of_several_plans_are_requested_in_one_operation() {
     let requested = again
         .questions
         .iter()
-        .filter(|one| one.changes_requested.is_some());
+        .filter(|one| one.change_request().is_some());
     assert_eq!(requested.count(), 2);
     let answer = Answer::Reject {
         reason: "no".to_owned(),
@@ -378,4 +378,49 @@ fn what_is_left_out_takes_what_depends_on_it_along() {
         .map(|plan| plan.path.as_str())
         .collect();
     assert_eq!(left_out, ["act-1/chapter-02/scene-0201"]);
+}
+
+#[test]
+fn a_question_about_keeping_names_no_drafts() {
+    let world = drafts();
+    world.approve("act-1").unwrap();
+    world.approve("chapter-01").unwrap();
+    world.files.edit(ACT, "# act-1\n\nThe lighthouse burns.\n");
+    let stale = below("act-1", WaitingPlans::Stale);
+    let keep = || build_batch_question(&world.ctx(), &stale, BatchPurpose::Keep).unwrap();
+    // Below a draft nothing can be kept, and the drafts have no approval to renew.
+    let question = keep();
+    assert!(question.questions.is_empty());
+    let left_out: Vec<&str> = question.left_out.iter().map(|one| &*one.path).collect();
+    assert_eq!(left_out, ["act-1/chapter-01"]);
+    world.approve("act-1").unwrap();
+    assert_eq!(paths(&keep()), ["act-1/chapter-01"]);
+}
+
+#[test]
+fn a_yes_to_several_plans_overrides_what_was_shown_of_each() {
+    let world = drafts();
+    world.approve("act-1").unwrap();
+    let request = InvalidateRequest {
+        node: words("chapter-01"),
+        reason: "dull".to_owned(),
+        shown: None,
+    };
+    invalidate_node(&world.ctx(), &request).unwrap();
+    let both = PlanSelection::Named(vec!["chapter-01".to_owned(), "chapter-02".to_owned()]);
+    let question = ask(&world, &both);
+    let shown = question.render_for(QuestionChannel::Form).text;
+    assert!(shown.contains("│ dull"), "{shown}");
+    let asked = question.asked_questions();
+    // The second is rejected after the question: its text alone is not overridden.
+    let request = InvalidateRequest {
+        node: words("chapter-02"),
+        reason: "too long".to_owned(),
+        shown: None,
+    };
+    invalidate_node(&world.ctx(), &request).unwrap();
+    assert_refused(approve(&world, &asked), FailureKind::Refused, "too long");
+    let asked = ask(&world, &both).asked_questions();
+    approve(&world, &asked).unwrap();
+    assert_eq!(world.status("chapter-02"), Status::Approved);
 }

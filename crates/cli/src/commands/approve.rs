@@ -1,10 +1,12 @@
 //! `tl approve`: approves plans at their current versions, after confirmation where only people may.
 
 use application::Failure;
-use application::answer_question::{Answer, AskedQuestion, answer_question};
+use application::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
 use application::approval_question::{ApprovalQuestion, build_question};
-use application::approve::{ApproveRequest, approve_node};
-use application::decide_plans::{PlansDecided, answer_batch_question, approve_unread};
+use application::approve::{ApproveOutcome, ApproveRequest, approve_node};
+use application::decide_plans::{
+    PlansDecided, answer_batch_question, approve_unread, preview_batch_answer,
+};
 use application::plan_batch::{
     BatchPurpose, BatchQuestion, LeftOutPlan, PlanSelection, SelectedPlans, build_batch_question,
     select_plans,
@@ -13,7 +15,7 @@ use application::views::TransitionView;
 use application::working_copy::{CopyDifference, DifferenceKind};
 use clap::Args;
 use domain::approval::Force;
-use domain::approval_question::NoDecision;
+use domain::approval_question::{NoDecision, describe_force, describe_objection};
 use domain::settings::Storage;
 use domain::text::{count_with_noun, reveal_invisible};
 
@@ -87,14 +89,15 @@ impl ApproveArgs {
                         ctx.copy_differences(),
                     ))
                 })?;
-                match question {
-                    Some(question) if confirm_approval(&question, &differences) => {
-                        Some(question.expected_versions())
+                if let Some(question) = question {
+                    if !confirm_question(QuestionVerb::Approve, &question, &differences) {
+                        let verb = QuestionVerb::Approve;
+                        return Err(record_refusal(&project, app.ui, verb, &question));
                     }
-                    Some(question) => return Err(record_refusal(&project, app.ui, &question)),
-                    // Approved already: the use case says so.
-                    None => None,
+                    return self.approve_asked(app, &project, &question);
                 }
+                // Approved already: the use case says so.
+                None
             }
             shown => shown,
         };
@@ -104,10 +107,31 @@ impl ApproveArgs {
             shown,
         };
         let outcome = project.run(app.ui, &|ctx| approve_node(ctx, &request))?;
-        if app.ui.try_print_json(&outcome) {
+        Self::print_outcome(app, &outcome)
+    }
+
+    /// Approves what the person said yes to.
+    fn approve_asked(
+        &self,
+        app: &App,
+        project: &Project,
+        question: &ApprovalQuestion,
+    ) -> Result<ExitCode, Failure> {
+        let asked = AskedQuestion::from(question);
+        let answer = Answer::Approve {
+            force: self.force_option(),
+        };
+        match project.run(app.ui, &|ctx| answer_question(ctx, &asked, answer.clone()))? {
+            AnswerOutcome::Approved(outcome) => Self::print_outcome(app, &outcome),
+            _ => Err(Failure::internal("a yes was recorded as another answer")),
+        }
+    }
+
+    fn print_outcome(app: &App, outcome: &ApproveOutcome) -> Result<ExitCode, Failure> {
+        if app.ui.try_print_json(outcome) {
             return Ok(ExitCode::Done);
         }
-        app.ui.print_success(outcome.message);
+        app.ui.print_success(&outcome.message);
         for warning in &outcome.warnings {
             app.ui.print_warning(warning);
         }
@@ -152,8 +176,14 @@ impl ApproveArgs {
         let asked = selected.asked_questions();
         if only_people {
             refuse_without_person(selection)?;
+            // What is refused anyway is not asked: the person would answer for nothing.
+            let answer = Answer::Approve {
+                force: self.force_option(),
+            };
+            project.run(app.ui, &|ctx| preview_batch_answer(ctx, &asked, &answer))?;
             if !confirm_unread(&selected) {
-                return Err(record_batch_refusal(project, app.ui, &asked));
+                let verb = QuestionVerb::Approve;
+                return Err(record_batch_refusal(project, app.ui, verb, &asked));
             }
         }
         let force = self.force_option();
@@ -182,8 +212,9 @@ impl ApproveArgs {
             return Ok(ExitCode::Done);
         }
         let asked = question.asked_questions();
-        if !confirm_batch(&question) {
-            return Err(record_batch_refusal(project, app.ui, &asked));
+        if !confirm_batch(QuestionVerb::Approve, &question) {
+            let verb = QuestionVerb::Approve;
+            return Err(record_batch_refusal(project, app.ui, verb, &asked));
         }
         let answer = Answer::Approve {
             force: self.force_option(),
@@ -194,7 +225,7 @@ impl ApproveArgs {
     }
 }
 
-fn print_left_out(ui: Ui, left_out: &[LeftOutPlan]) {
+pub(super) fn print_left_out(ui: Ui, left_out: &[LeftOutPlan]) {
     for plan in left_out {
         ui.print_warning(format_args!("`{}` is left out: {}", plan.path, plan.reason));
     }
@@ -254,8 +285,41 @@ pub(super) fn print_batch(ui: Ui, outcome: &PlansDecided) {
     print_transitions(ui, &outcome.changed_entities);
 }
 
+/// What a yes at the terminal does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QuestionVerb {
+    Approve,
+    /// Renews the approval of a stale plan.
+    Keep,
+}
+
+impl QuestionVerb {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Approve => "Approve",
+            Self::Keep => "Keep",
+        }
+    }
+
+    /// Returns what did not happen after a no.
+    fn describe_undone(self) -> &'static str {
+        match self {
+            Self::Approve => "approved",
+            Self::Keep => "kept",
+        }
+    }
+
+    /// Returns the command about one plan.
+    fn command(self, node: &str) -> String {
+        match self {
+            Self::Approve => format!("tl approve {node}"),
+            Self::Keep => format!("tl revalidate {node} --keep"),
+        }
+    }
+}
+
 /// Shows every plan of a batch, asks once, and returns whether the person says yes.
-fn confirm_batch(question: &BatchQuestion) -> bool {
+pub(super) fn confirm_batch(verb: QuestionVerb, question: &BatchQuestion) -> bool {
     let ui = Ui::default();
     // Siblings share their parent's change. Printed once per plan it would bury the
     // texts that differ.
@@ -274,25 +338,39 @@ fn confirm_batch(question: &BatchQuestion) -> bool {
         shown_changes.extend(change);
     }
     let plans = count_with_noun(question.questions.len(), "plan", "plans");
-    ui.print_message(format_args!("Approve {plans} as shown? [y/N]"));
+    let forces = question.questions.iter().map(|one| one.required_force);
+    let despite = forces.max().unwrap_or(Force::No).despite_clause();
+    ui.print_message(format_args!(
+        "{} {plans} as shown{despite}? [y/N]",
+        verb.name()
+    ));
     settings::read_yes_or_no()
 }
 
 /// Records that the person was asked about several plans and approved none, which the waiting agent is
 /// told; returns what they can do instead.
-fn record_batch_refusal(project: &Project, ui: Ui, asked: &[AskedQuestion]) -> Failure {
+pub(super) fn record_batch_refusal(
+    project: &Project,
+    ui: Ui,
+    verb: QuestionVerb,
+    asked: &[AskedQuestion],
+) -> Failure {
     let answer = Answer::NoDecision(NoDecision::Declined);
     let recorded = project.run(ui, &|ctx| answer_batch_question(ctx, asked, &answer));
     match recorded {
         Err(failure) => failure,
-        Ok(_) => Failure::refused("nothing was approved")
-            .with_step("tl approve NODE   # one of them")
+        Ok(_) => Failure::refused(format!("nothing was {}", verb.describe_undone()))
+            .with_step(format!("{}   # one of them", verb.command("NODE")))
             .with_step("tl request-changes NODE -m TEXT   # send one back to the agent"),
     }
 }
 
 /// Shows the question, and returns whether the person says yes.
-fn confirm_approval(question: &ApprovalQuestion, differences: &[CopyDifference]) -> bool {
+pub(super) fn confirm_question(
+    verb: QuestionVerb,
+    question: &ApprovalQuestion,
+    differences: &[CopyDifference],
+) -> bool {
     // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
     let ui = Ui::default();
     print_question(ui, question, false);
@@ -309,15 +387,22 @@ fn confirm_approval(question: &ApprovalQuestion, differences: &[CopyDifference])
     }
     let version = question.version_hash.short_hex();
     ui.print_message(format_args!(
-        "Approve {} at {version}? [y/N]",
-        question.path
+        "{} {} at {version}{}? [y/N]",
+        verb.name(),
+        question.path,
+        question.required_force.despite_clause()
     ));
     settings::read_yes_or_no()
 }
 
-/// Records that the person was asked and did not approve, which the waiting agent is told; returns what
-/// they can do instead.
-fn record_refusal(project: &Project, ui: Ui, question: &ApprovalQuestion) -> Failure {
+/// Records that the person was asked and said no, which the waiting agent is told; returns what they can
+/// do instead.
+pub(super) fn record_refusal(
+    project: &Project,
+    ui: Ui,
+    verb: QuestionVerb,
+    question: &ApprovalQuestion,
+) -> Failure {
     let asked = AskedQuestion::from(question);
     let answer = Answer::NoDecision(NoDecision::Declined);
     let recorded = project.run(ui, &|ctx| answer_question(ctx, &asked, answer.clone()));
@@ -325,7 +410,7 @@ fn record_refusal(project: &Project, ui: Ui, question: &ApprovalQuestion) -> Fai
         return failure;
     }
     let path = &question.path;
-    Failure::refused("not approved")
+    Failure::refused(format!("not {}", verb.describe_undone()))
         .with_step(format!(
             "tl request-changes {path} -m TEXT   # send it back to the agent"
         ))
@@ -346,19 +431,28 @@ fn print_question(ui: Ui, question: &ApprovalQuestion, is_parent_shown: bool) {
     if let Some(file) = &question.file_path {
         ui.print_line(styled(DIM, file));
     }
+    if let Some(objection) = &question.objection {
+        ui.print_line(format_args!(
+            "{}: {}",
+            styled(WARN, describe_objection(objection)),
+            objection.reason
+        ));
+    }
     for warning in &question.warnings {
         ui.print_line(format_args!("{}: {warning}", styled(WARN, "warning")));
     }
-    if let Some(requested) = &question.changes_requested {
-        ui.print_line(format_args!(
-            "{} by {}: {}",
-            styled(WARN, "changes requested"),
-            requested.by,
-            requested.text
-        ));
+    if let Some(overridden) = describe_force(question.required_force) {
+        ui.print_line(overridden);
     }
     // Against the text approved last, not the previous version: saving twice would hide a change.
     match (&question.base, &question.change) {
+        (Some(base), Some(change)) if change.hunks.is_empty() => {
+            ui.print_line(format_args!(
+                "The text is the one that {} approved on {}.",
+                base.by,
+                base.at.format_local_minute()
+            ));
+        }
         (Some(base), Some(change)) => {
             ui.print_line(format_args!(
                 "Changed since the text that {} approved on {}:",

@@ -1,21 +1,26 @@
 //! `tl revalidate`: reviews stale plans and keeps them.
 
 use application::Failure;
+use application::answer_question::AskedQuestion;
+use application::approval_question::build_question;
+use application::plan_batch::{BatchPurpose, PlanSelection, WaitingPlans, build_batch_question};
 use application::revalidate::{
-    KeepOutcome, KeepRequest, ShownVersions, StaleView, keep_all, keep_one, review_all, review_one,
+    KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review_all, review_one,
 };
 use application::views::DiffView;
 use clap::Args;
 use domain::approval::Force;
-use domain::expected_version::ExpectedVersions;
 use domain::text::count_with_noun;
 
-use super::approve::{print_transitions, requires_person};
+use super::approve::{
+    QuestionVerb, confirm_batch, confirm_question, print_left_out, print_transitions,
+    record_batch_refusal, record_refusal, requires_person,
+};
 use super::{ShownArgs, diff};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, Ui, WARN, styled, title_suffix};
-use crate::wiring::{App, is_called_by_person};
+use crate::wiring::{App, Project, is_called_by_person};
 
 /// Show what changed above a stale plan, and keep it as it is
 #[derive(Debug, Args)]
@@ -75,23 +80,23 @@ impl RevalidateArgs {
             (true, true) => {
                 // Bound to what was shown: a plan that changed or became stale during the
                 // question is not kept.
-                let shown = match needs_confirmation(app)? {
-                    true => Some(confirm_keeping_all(app, node)?),
-                    false => None,
-                };
-                let outcome = app.run(|ctx| keep_all(ctx, node, force, shown.as_ref()))?;
+                let asked = ask_about_all(app, node)?;
+                let outcome = app.run(|ctx| keep_all(ctx, node, force, asked.as_deref()))?;
                 return print_kept(app.ui, &outcome);
             }
             (false, true) => {
-                let shown = match self.shown.shown_versions() {
-                    // `--version` replaces the question: its caller has shown the text elsewhere.
-                    None if needs_confirmation(app)? => Some(confirm_keeping(app, &self.node)?),
-                    shown => shown,
+                // `--version` replaces the question: its caller has shown the text elsewhere.
+                let shown = self.shown.shown_versions();
+                let asked = match shown {
+                    None => ask_about_one(app, &self.node)?,
+                    Some(_) => None,
                 };
                 let request = KeepRequest {
                     node: self.node.clone(),
-                    force,
-                    shown,
+                    force: asked
+                        .as_ref()
+                        .map_or(force, |asked| asked.overrides.max(force)),
+                    shown: shown.or_else(|| asked.as_ref().map(AskedQuestion::expected_versions)),
                 };
                 let outcome = app.run(|ctx| keep_one(ctx, &request))?;
                 return print_kept(app.ui, &outcome);
@@ -101,60 +106,53 @@ impl RevalidateArgs {
     }
 }
 
-/// Whether keeping needs a person's confirmation: keeping an approved plan renews its approval.
-fn needs_confirmation(app: &App) -> Result<bool, Failure> {
+/// Returns the project if keeping needs a person's answer, as an approval does: keeping an approved plan
+/// renews its approval.
+fn find_asking_project(app: &App) -> Result<Option<Project>, Failure> {
     let project = app.find_project()?.tighten_by_pins();
-    Ok(is_called_by_person() && requires_person(app, &project)?)
+    let asks = is_called_by_person() && requires_person(app, &project)?;
+    Ok(asks.then_some(project))
 }
 
-/// Shows the stale plan with its parent's changes and asks for confirmation; returns the versions
-/// that were shown.
-fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failure> {
-    let view = app.run(|ctx| review_one(ctx, node))?;
-    // Also with `--json`: the question is for the person at the terminal.
-    let ui = Ui::default();
-    print_stale(ui, &view);
-    let Some(shown) = shown_versions(&view) else {
-        return Err(Failure::refused(format!(
-            "`{}` has no text to keep",
-            view.path
-        )));
+/// Asks about a stale plan, and returns what the person said yes to; `None` if nobody is asked.
+fn ask_about_one(app: &App, node: &[String]) -> Result<Option<AskedQuestion>, Failure> {
+    let Some(project) = find_asking_project(app)? else {
+        return Ok(None);
     };
-    confirm(ui, &format!("Keep {} at {}?", view.path, shown.version))?;
-    Ok(shown)
-}
-
-/// Shows every stale plan and asks once; returns the versions that were shown.
-fn confirm_keeping_all(app: &App, node: &[String]) -> Result<ShownVersions, Failure> {
-    let views = app.run(|ctx| review_all(ctx, node))?;
-    let ui = Ui::default();
-    print_by_cause(ui, &views);
-    if !views.is_empty() {
-        let plans = count_with_noun(views.len(), "plan", "plans");
-        confirm(ui, &format!("Keep {plans} as shown?"))?;
+    let (question, differences) = project.run(app.ui, &|ctx| {
+        // Refused before the question: what is not stale, and what has no approval to renew.
+        review_one(ctx, node)?;
+        Ok((build_question(ctx, node)?, ctx.copy_differences()))
+    })?;
+    let Some(question) = question else {
+        return Ok(None);
+    };
+    let verb = QuestionVerb::Keep;
+    match confirm_question(verb, &question, &differences) {
+        true => Ok(Some(AskedQuestion::from(&question))),
+        false => Err(record_refusal(&project, app.ui, verb, &question)),
     }
-    let shown = views.into_iter();
-    Ok(shown
-        .filter_map(|view| Some((view.path.clone(), shown_versions(&view)?)))
-        .collect())
 }
 
-/// Returns the versions of a plan that was shown; `None` where it has no readable text, so that no
-/// decision can be bound to it.
-fn shown_versions(view: &StaleView) -> Option<ExpectedVersions> {
-    Some(ExpectedVersions {
-        version: view.version_hash?.into(),
-        // The parent too: keeping says that this text fits that parent, so a change of either
-        // between question and answer makes it fail.
-        parent: view.current_parent_hash.map(Into::into),
-    })
-}
-
-fn confirm(ui: Ui, question: &str) -> Result<(), Failure> {
-    ui.print_message(format_args!("{question} [y/N]"));
-    match crate::settings::read_yes_or_no() {
-        true => Ok(()),
-        false => Err(Failure::refused("not kept")),
+/// Asks once about every stale plan, and returns what the person said yes to; `None` if nobody is asked.
+fn ask_about_all(app: &App, node: &[String]) -> Result<Option<Vec<AskedQuestion>>, Failure> {
+    let Some(project) = find_asking_project(app)? else {
+        return Ok(None);
+    };
+    let selection = PlanSelection::Below {
+        node: node.to_owned(),
+        waiting: WaitingPlans::Stale,
+        except: Vec::new(),
+    };
+    let question = project.run(app.ui, &|ctx| {
+        build_batch_question(ctx, &selection, BatchPurpose::Keep)
+    })?;
+    print_left_out(app.ui, &question.left_out);
+    let asked = question.asked_questions();
+    let verb = QuestionVerb::Keep;
+    match asked.is_empty() || confirm_batch(verb, &question) {
+        true => Ok(Some(asked)),
+        false => Err(record_batch_refusal(&project, app.ui, verb, &asked)),
     }
 }
 

@@ -84,8 +84,7 @@ impl<'p> ActionRunner<'p> {
                 Ok(None)
             }
             Request::Refresh => self.load_lists(room).map(|()| None),
-            // Where the policy makes warnings blocking, one key must not override them: that takes
-            // `--force`.
+            // What the question shows is overridden by its yes, and nothing else.
             Request::Approve => self.answer(room, &Answer::Approve { force: Force::No }),
             Request::SendBack(text) => self.answer(room, &Answer::RequestChanges { text }),
             Request::Reject(reason) => self.answer(room, &Answer::Reject { reason }),
@@ -134,7 +133,7 @@ impl<'p> ActionRunner<'p> {
         };
         let request = KeepRequest {
             node: vec![question.path.clone()],
-            force: Force::No,
+            force: question.required_force,
             shown: Some(question.expected_versions()),
         };
         let kept = self.run(|ctx| keep_one(ctx, &request))?;

@@ -1,6 +1,7 @@
 //! The right side of the screen: what a person is shown of a plan before they decide.
 
 use application::approval_question::ApprovalQuestion;
+use domain::approval_question::{describe_force, describe_objection};
 use domain::diff::{DiffLineKind, Emphasis, Hunk};
 use domain::node::Status;
 use domain::text::clean_line;
@@ -39,11 +40,18 @@ impl Detail {
             question.status,
         )];
         // Before the text: a person who scrolls no further has still seen them.
+        if let Some(objection) = &question.objection {
+            let words = format!("{}: {}", describe_objection(objection), objection.reason);
+            lines.push(vec![(Tone::Warning, clean_line(&words))]);
+        }
         for warning in &question.warnings {
             lines.push(vec![(
                 Tone::Warning,
                 format!("warning: {}", clean_line(warning)),
             )]);
+        }
+        if let Some(overridden) = describe_force(question.required_force) {
+            lines.push(vec![(Tone::Warning, overridden.to_owned())]);
         }
         if let (Some(parent), Some(change)) = (&question.parent_path, &question.parent_changes) {
             push_heading(

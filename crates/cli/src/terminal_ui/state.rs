@@ -235,16 +235,17 @@ impl ReviewRoom {
         };
         let path = question.path.clone();
         let version = question.version_hash.short_hex();
+        let despite = question.required_force.despite_clause();
         match key {
             'a' if self.detail.is_kept_by_yes() => {
                 self.mode = Mode::Confirm {
-                    question: format!("Keep {path} at {version} as it is?"),
+                    question: format!("Keep {path} at {version} as it is{despite}?"),
                     request: Request::Keep,
                 };
             }
             'a' => {
                 self.mode = Mode::Confirm {
-                    question: format!("Approve {path} at {version}?"),
+                    question: format!("Approve {path} at {version}{despite}?"),
                     request: Request::Approve,
                 };
             }

@@ -58,7 +58,7 @@ fn the_parent_comes_first() {
         json!([
             format!("review {}", Project::ACT),
             "tl approve act-1",
-            "tl approve chapter-01"
+            "tl approve act-1/chapter-01"
         ])
     );
     assert_eq!(
@@ -76,7 +76,7 @@ fn a_stale_parent_is_not_approved_either() {
         &project,
         &["approve", "scene-0101"],
         "refused",
-        &["parent `chapter-01` is `stale`"],
+        &["parent `act-1/chapter-01` is `stale`"],
     );
 }
 
@@ -123,10 +123,7 @@ fn the_policy_may_ask_for_force() {
     );
     assert_eq!(
         texts(&error["next_steps"]),
-        [
-            "warning: characters not named in parent `chapter-01`: Ivo",
-            "tl approve scene-0101 --force"
-        ]
+        ["tl approve act-1/chapter-01/scene-0101 --force"]
     );
     assert_eq!(project.status("scene-0101"), "draft");
     let outcome = project.json(&["approve", "scene-0101", "--force"]);
@@ -219,7 +216,7 @@ fn condemned_text_needs_force() {
         "refused",
         &[
             "condemned by agent:shell/unknown: contradicts the ending",
-            "tl approve scene-0101 --force",
+            "tl approve act-1/chapter-01/scene-0101 --force",
         ],
     );
     assert_eq!(project.status("scene-0101"), "invalid");
@@ -248,7 +245,11 @@ fn a_missing_file_cannot_be_approved() {
         &project,
         &["approve", "scene-0101"],
         "refused",
-        &["is missing", Project::SCENE, "tl versions scene-0101"],
+        &[
+            "is missing",
+            Project::SCENE,
+            "tl versions act-1/chapter-01/scene-0101",
+        ],
     );
     assert_refused(
         &project,

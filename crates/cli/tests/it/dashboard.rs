@@ -13,7 +13,7 @@ use crate::serve::{Reply, Server};
 use crate::{ACT_TEXT, planned, story};
 
 /// A browser that showed the token.
-struct Browser<'s> {
+pub(crate) struct Browser<'s> {
     server: &'s Server,
     cookie: String,
     origin: String,
@@ -21,7 +21,7 @@ struct Browser<'s> {
 }
 
 impl<'s> Browser<'s> {
-    fn welcome(server: &'s Server) -> Self {
+    pub(crate) fn welcome(server: &'s Server) -> Self {
         let host = format!("127.0.0.1:{}", server.port);
         let reply = server.send_to(
             &format!("/?token={}", server.token),
@@ -51,7 +51,7 @@ impl<'s> Browser<'s> {
         }
     }
 
-    fn get(&self, path: &str) -> Reply {
+    pub(crate) fn get(&self, path: &str) -> Reply {
         self.server.send_to(
             path,
             "GET",
@@ -80,7 +80,7 @@ impl<'s> Browser<'s> {
         self.server.send_to(path, "POST", &headers, form)
     }
 
-    fn post(&self, path: &str, form: &str) -> Reply {
+    pub(crate) fn post(&self, path: &str, form: &str) -> Reply {
         self.post_from(Some(&self.origin), path, form)
     }
 }

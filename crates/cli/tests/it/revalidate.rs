@@ -206,7 +206,7 @@ fn nothing_is_kept_below_a_parent_that_is_not_settled() {
         &project,
         &["revalidate", "scene-0101", "--keep"],
         "refused",
-        &["parent `chapter-01` is `stale`"],
+        &["parent `act-1/chapter-01` is `stale`"],
     );
     let outcome = project.run(&["revalidate", "--all", "--keep", "--json"]);
     assert_eq!(outcome.code, 1);

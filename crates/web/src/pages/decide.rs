@@ -279,7 +279,7 @@ fn render_answers(page: &DecidePage) -> Markup {
             form.agree action="/do/approve-plans" method="post" {
                 (bound)
                 @if has_warnings {
-                    label.check { input type="checkbox" name="force" value="yes" required; "I have read the warnings" }
+                    label.check { input type="checkbox" name="force" value="warnings" required; "I have read the warnings" }
                 }
                 (render_submit(ButtonKind::Primary, &label, Some('a')))
             }
@@ -322,8 +322,8 @@ fn render_plan(page: &DecidePage, at: usize, question: &ApprovalQuestion) -> Mar
                 }
             }
             @for warning in &question.warnings { p.note { "Warning: " (render_message(warning)) } }
-            @if let Some(requested) = &question.changes_requested {
-                p.note dir="auto" { "Changes requested by " (render_principal(&requested.by)) ": " (requested.text) }
+            @if let Some(requested) = question.change_request() {
+                p.note dir="auto" { "Changes requested by " (render_principal(&requested.by)) ": " (requested.reason) }
             }
             @match &question.change {
                 Some(change) if change.hunks.is_empty() => p.quiet { "Its own text is unchanged since it was approved." },

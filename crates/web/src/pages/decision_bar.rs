@@ -139,11 +139,15 @@ pub(super) fn render_comment_dialog(place: &Markup) -> Markup {
 /// Renders the form that agrees to a plan, or why there is none: only what can succeed is offered.
 fn render_consent(rights: &Rights, view: &PlanView, bound: &Markup) -> Markup {
     let node = &view.plan.node;
+    let overridden = match node.status {
+        Status::Invalid => "rejection",
+        _ => "warnings",
+    };
     // Only where there is something to override: an always visible checkbox would be ticked by
     // habit.
     let despite = html! {
         @if !view.warnings.is_empty() || node.status == Status::Invalid {
-            label.check { input type="checkbox" name="force" value="yes" required; "I have read the warnings" }
+            label.check { input type="checkbox" name="force" value=(overridden) required; "I have read the warnings" }
         }
     };
     let holds = node.approval.as_ref().is_some_and(|it| it.holds);

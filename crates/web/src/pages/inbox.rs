@@ -422,10 +422,10 @@ fn render_change(page: &NodePage) -> Markup {
         return html! {};
     };
     html! {
-        @if let Some(requested) = &question.changes_requested {
+        @if let Some(requested) = question.change_request() {
             section.notice #requested {
                 h3 { "Changes requested" }
-                p.note dir="auto" { (requested.text) }
+                p.note dir="auto" { (requested.reason) }
                 p.quiet.label { (render_principal(&requested.by)) " · " (render_time(requested.at)) }
             }
         }

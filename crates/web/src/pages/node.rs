@@ -331,10 +331,10 @@ fn render_named_message<'t>(text: &str, title_of: &dyn Fn(&str) -> Option<&'t st
 /// approved is below in full.
 fn render_question(question: &ApprovalQuestion) -> Markup {
     html! {
-        @if let Some(requested) = &question.changes_requested {
+        @if let Some(requested) = question.change_request() {
             section.notice #requested data-live {
                 h2 { "Changes requested" }
-                p.note dir="auto" { (requested.text) }
+                p.note dir="auto" { (requested.reason) }
                 p.quiet { (render_principal(&requested.by)) " · " (render_time(requested.at)) " · the agent's turn: the next text clears it" }
             }
         }
