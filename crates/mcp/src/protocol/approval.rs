@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use application::Failure;
 use application::answer_question::Answer;
+use domain::approval::Force;
 use domain::approval_question::{NoDecision, describe_falls_below};
 use domain::authorization::Scope;
 use domain::ids::Principal;
@@ -82,9 +83,15 @@ impl Approvals {
 
     fn open(&self, sealed: &str, bound_to: &[u8]) -> Result<Asked, ErrorData> {
         // One error for every check: the reason would help to forge a state.
-        self.codec
-            .open_json_with(sealed, bound_to)
-            .map_err(|_| not_ours())
+        let opened = self.codec.open_json_with(sealed, bound_to);
+        let asked: Asked = opened.map_err(|_| not_ours())?;
+        // Here too: a plan that was decided since has another question, which must not be asked again
+        // for a used answer.
+        let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        match answered.contains_key(&asked.once) {
+            false => Ok(asked),
+            true => Err(not_ours()),
+        }
     }
 
     /// Marks a question as answered; a second answer is an error (replay).
@@ -159,17 +166,18 @@ fn present(
 /// automatically, and an accepted form without a decision is not one.
 fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
     let mut decisions = vec![REQUEST_CHANGES];
+    let subject = question.subject();
+    let despite = question.overrides().despite_clause();
     let mut meaning = format!(
-        "{APPROVE}: exactly this text of {0}. {REQUEST_CHANGES}: {0} goes back to the agent.",
-        question.subject()
+        "{APPROVE}: exactly this text of {subject}{despite}. {REQUEST_CHANGES}: {subject} {} back to the agent.",
+        if question.is_batch() { "go" } else { "goes" },
     );
     // A rejection takes everything below along: each has its own reason.
     if !question.is_batch() {
         decisions.push(REJECT);
         let below = describe_falls_below(&question.falls_below);
         meaning.push_str(&format!(
-            " {REJECT}: {} must not be used{}.",
-            question.subject(),
+            " {REJECT}: {subject} must not be used{}.",
             below.map_or_else(String::new, |below| format!("; {below}"))
         ));
     }
@@ -231,9 +239,7 @@ fn read_form(question: &Question, result: &ElicitResult) -> Answer {
     };
     match field("decision") {
         // Checked again: a client can send a word that its form did not offer.
-        Some(APPROVE) if question.is_whole => Answer::Approve {
-            force: question.force,
-        },
+        Some(APPROVE) if question.is_whole => Answer::Approve { force: Force::No },
         Some(REQUEST_CHANGES) => Answer::RequestChanges {
             text: comment("changes requested without a comment; ask the person what to change"),
         },
@@ -391,7 +397,6 @@ pub(super) fn respond(called: Called) -> Result<CallToolResponse, ErrorData> {
 #[cfg(test)]
 mod tests {
     use application::answer_question::AskedQuestion;
-    use domain::approval::Force;
     use domain::ids::VersionHash;
 
     use super::*;
@@ -406,10 +411,10 @@ mod tests {
                 version: VersionHash::of_bytes(b"text"),
                 parent_version: None,
                 asked: Principal::Human("anna".to_owned()),
+                overrides: Force::No,
             }],
             falls_below: Vec::new(),
             person: Principal::Human("anna".to_owned()),
-            force: Force::No,
         }
     }
 
@@ -424,6 +429,7 @@ mod tests {
         assert_eq!(asked.code, "abc");
         assert!(approvals.take(&asked).is_ok());
         assert!(approvals.take(&asked).is_err());
+        assert!(approvals.open(&sealed, b"call").is_err());
     }
 
     #[test]

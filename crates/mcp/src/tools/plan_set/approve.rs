@@ -2,7 +2,7 @@
 //! `update_entity_state`.
 
 use application::answer_question::{Answer, AnswerOutcome, AskedQuestion, answer_question};
-use application::approval_question::{ApprovalQuestion, build_question};
+use application::approval_question::{ApprovalQuestion, build_question_about};
 use application::approve::{ApproveOutcome, ApproveRequest, approve_node};
 use application::decide_plans::{PlansDecided, answer_batch_question};
 use application::plan_batch::{
@@ -13,6 +13,7 @@ use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::{Force, describe_ways_to_approve};
 use domain::approval_question::{NoDecision, QuestionChannel};
+use domain::expected_version::ExpectedVersions;
 use domain::ids::{OperationId, Principal};
 use domain::node::Status;
 use schemars::JsonSchema;
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     only: Option<Only>,
     #[serde(default)]
     force: bool,
-    // The version the caller has seen; another one is not approved.
+    // The version the caller has seen; nobody is asked about another one.
     #[serde(default)]
     version_hash: Option<String>,
 }
@@ -86,7 +87,7 @@ pub(crate) struct Unchanged {
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Failure> {
-    let target = arguments.approval_target();
+    let target = arguments.approval_target()?;
     // A waiting result instead of a refusal: the model should wait for the person, not look
     // for another way.
     if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
@@ -97,25 +98,20 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Fa
         }
         .map(Outcome::Unchanged);
     }
-    if let Some(selection) = target.batch_selection(ctx) {
-        if arguments.version_hash.is_some() {
-            return Err(Failure::invalid(
-                "`version_hash` is the version of one plan, and these are several",
-            ));
-        }
+    if let Some(selection) = target.batch_selection(ctx)? {
         return approve_batch(ctx, &selection, target.force).map(Outcome::Decided);
     }
     let request = ApproveRequest {
         node: target.node,
         force: target.force,
-        shown: shown(arguments.version_hash.as_deref())?,
+        shown: target.known,
     };
     approve_node(ctx, &request).map(Outcome::Approved)
 }
 
 impl Arguments {
-    fn approval_target(&self) -> ApprovalTarget {
-        ApprovalTarget {
+    fn approval_target(&self) -> Result<ApprovalTarget, Failure> {
+        Ok(ApprovalTarget {
             node: node_words(&self.node),
             plans: match self.below {
                 true => TargetPlans::Below,
@@ -126,8 +122,10 @@ impl Arguments {
                 Some(Only::Drafts) => WaitingPlans::Drafts,
                 Some(Only::Stale) => WaitingPlans::Stale,
             },
+            purpose: BatchPurpose::Approve,
             force: if self.force { Force::Yes } else { Force::No },
-        }
+            known: shown(self.version_hash.as_deref())?,
+        })
     }
 }
 
@@ -137,7 +135,10 @@ pub(super) struct ApprovalTarget {
     pub(super) plans: TargetPlans,
     /// Which of a subtree: a call that keeps plans says nothing about drafts.
     pub(super) waiting: WaitingPlans,
+    pub(super) purpose: BatchPurpose,
     pub(super) force: Force,
+    /// The versions the caller knows: another text is a conflict, also before a person is asked.
+    pub(super) known: Option<ExpectedVersions>,
 }
 
 /// How the words of a call name plans.
@@ -153,8 +154,11 @@ pub(super) enum TargetPlans {
 
 impl ApprovalTarget {
     /// Returns which plans are meant; `None` for a single one.
-    fn batch_selection(&self, ctx: &Context<'_>) -> Option<PlanSelection> {
-        match self.plans {
+    pub(super) fn batch_selection(
+        &self,
+        ctx: &Context<'_>,
+    ) -> Result<Option<PlanSelection>, Failure> {
+        let selection = match self.plans {
             TargetPlans::One => None,
             TargetPlans::Named => PlanSelection::from_names(&self.node, ctx.profiles),
             TargetPlans::Below => Some(PlanSelection::Below {
@@ -162,6 +166,12 @@ impl ApprovalTarget {
                 waiting: self.waiting,
                 except: Vec::new(),
             }),
+        };
+        match (&selection, &self.known) {
+            (Some(_), Some(_)) => Err(Failure::invalid(
+                "`version_hash` is the version of one plan, and these are several",
+            )),
+            _ => Ok(selection),
         }
     }
 
@@ -175,7 +185,8 @@ impl ApprovalTarget {
             WaitingPlans::Drafts => question.status == Status::Draft,
             WaitingPlans::Stale => question.status == Status::RequiresRevalidation,
         };
-        Ok(build_question(ctx, &self.node)?.filter(is_meant))
+        let question = build_question_about(ctx, &self.node, self.known.as_ref())?;
+        Ok(question.filter(is_meant))
     }
 }
 
@@ -193,9 +204,13 @@ fn approve_batch(
 }
 
 /// Reports that several plans wait for a person.
-fn wait_for_decisions(ctx: &Context<'_>, selection: &PlanSelection) -> Result<Unchanged, Failure> {
+fn wait_for_decisions(
+    ctx: &Context<'_>,
+    selection: &PlanSelection,
+    purpose: BatchPurpose,
+) -> Result<Unchanged, Failure> {
     let since = ctx.store.begin_read()?.last_operation_id()?;
-    let selected = select_plans(ctx, selection, BatchPurpose::Approve)?;
+    let selected = select_plans(ctx, selection, purpose)?;
     if selected.plans.is_empty() {
         return Ok(Unchanged {
             success: true,
@@ -221,10 +236,12 @@ fn wait_for_decisions(ctx: &Context<'_>, selection: &PlanSelection) -> Result<Un
 /// Returns what a call asks to approve; `None` for a call that approves nothing.
 fn find_target(tool: &str, arguments: &Value) -> Result<Option<ApprovalTarget>, Failure> {
     match tool {
-        APPROVE_TOOL => Ok(Some(read::<Arguments>(arguments)?.approval_target())),
-        keep::KEEP_TOOL => Ok(Some(read::<keep::Arguments>(arguments)?.approval_target())),
+        APPROVE_TOOL => read::<Arguments>(arguments)?.approval_target().map(Some),
+        keep::KEEP_TOOL => read::<keep::Arguments>(arguments)?
+            .approval_target()
+            .map(Some),
         update_entity_state::UPDATE_TOOL => {
-            Ok(read::<update_entity_state::Arguments>(arguments)?.approval_target())
+            read::<update_entity_state::Arguments>(arguments)?.approval_target()
         }
         _ => Ok(None),
     }
@@ -233,13 +250,14 @@ fn find_target(tool: &str, arguments: &Value) -> Result<Option<ApprovalTarget>, 
 /// Reports that plans wait for a person; `None` if there is nothing to decide about a single one.
 ///
 /// # Errors
-/// When no person could decide either, such as below a parent that is not approved.
+/// When no person could decide either, such as below a parent that is not approved, or when the text is
+/// not the one the caller knows.
 pub(super) fn wait_for_people(
     ctx: &Context<'_>,
     target: &ApprovalTarget,
 ) -> Result<Option<Unchanged>, Failure> {
-    if let Some(selection) = target.batch_selection(ctx) {
-        return wait_for_decisions(ctx, &selection).map(Some);
+    if let Some(selection) = target.batch_selection(ctx)? {
+        return wait_for_decisions(ctx, &selection, target.purpose).map(Some);
     }
     // Read before the plan: an answer between the two ends the wait that begins here.
     let since = ctx.store.begin_read()?.last_operation_id()?;
@@ -285,7 +303,6 @@ pub struct Question {
     pub falls_below: Vec<String>,
     /// The person who is asked.
     pub person: Principal,
-    pub force: Force,
 }
 
 impl Question {
@@ -303,7 +320,6 @@ impl Question {
             asked: vec![AskedQuestion::from(question)],
             falls_below: question.falls_below.clone(),
             person: question.asked.clone(),
-            force,
         }
     }
 
@@ -323,8 +339,14 @@ impl Question {
             asked: batch.asked_questions(),
             falls_below: Vec::new(),
             person,
-            force,
         })
+    }
+
+    /// Returns what a yes overrides, because the question shows it.
+    #[must_use]
+    pub fn overrides(&self) -> Force {
+        let forces = self.asked.iter().map(|asked| asked.overrides);
+        forces.max().unwrap_or(Force::No)
     }
 
     /// Returns what the question is about, in words.
@@ -353,8 +375,8 @@ pub(crate) fn question(
     let Some(target) = find_target(tool, arguments)? else {
         return Ok(None);
     };
-    if let Some(selection) = target.batch_selection(ctx) {
-        let batch = build_batch_question(ctx, &selection, BatchPurpose::Approve)?;
+    if let Some(selection) = target.batch_selection(ctx)? {
+        let batch = build_batch_question(ctx, &selection, target.purpose)?;
         return Ok(Question::from_batch(&batch, target.force));
     }
     let question = target.build_single_question(ctx)?;

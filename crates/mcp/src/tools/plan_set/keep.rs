@@ -1,6 +1,6 @@
 //! The tool `plan_keep`. Where only people approve it asks the person, as `plan_approve` does.
 
-use application::plan_batch::WaitingPlans;
+use application::plan_batch::{BatchPurpose, WaitingPlans};
 use application::revalidate::{KeepRequest, keep_all, keep_one};
 use application::{Context, Failure};
 use domain::approval::Force;
@@ -31,37 +31,43 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// Returns what the call asks to keep.
-    pub(super) fn approval_target(&self) -> ApprovalTarget {
-        ApprovalTarget {
+    pub(super) fn approval_target(&self) -> Result<ApprovalTarget, Failure> {
+        Ok(ApprovalTarget {
             node: node_words(&self.node),
             plans: match self.all_below {
                 true => TargetPlans::Below,
                 false => TargetPlans::One,
             },
             waiting: WaitingPlans::Stale,
+            purpose: BatchPurpose::Keep,
             force: if self.force { Force::Yes } else { Force::No },
-        }
+            known: shown(self.version_hash.as_deref())?,
+        })
     }
 }
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, Failure> {
-    let shown = shown(arguments.version_hash.as_deref())?;
-    if arguments.all_below && shown.is_some() {
-        return Err(Failure::invalid(
-            "`version_hash` is the version of one plan, and these are several",
-        ));
-    }
-    let target = arguments.approval_target();
+    let target = arguments.approval_target()?;
+    let is_batch = target.batch_selection(ctx)?.is_some();
     // A waiting result, as for an approval. What is not stale is refused by the use case.
     if !ctx.policy.approval.accepts_approval_by(&ctx.actor)
         && let Some(waiting) = wait_for_people(ctx, &target)?
     {
         return AnyObject::new(&waiting);
     }
-    let ApprovalTarget { node, force, .. } = target;
-    let kept = match arguments.all_below {
+    let ApprovalTarget {
+        node, force, known, ..
+    } = target;
+    let kept = match is_batch {
         true => keep_all(ctx, &node, force, None),
-        false => keep_one(ctx, &KeepRequest { node, force, shown }),
+        false => {
+            let request = KeepRequest {
+                node,
+                force,
+                shown: known,
+            };
+            keep_one(ctx, &request)
+        }
     };
     AnyObject::new(&kept?)
 }

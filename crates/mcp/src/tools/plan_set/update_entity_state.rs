@@ -2,7 +2,7 @@
 
 use application::approve::{ApproveRequest, approve_node};
 use application::invalidate::{InvalidateRequest, invalidate_node};
-use application::plan_batch::WaitingPlans;
+use application::plan_batch::{BatchPurpose, WaitingPlans};
 use application::show_node::show_node;
 use application::views::NodeView;
 use application::{Context, Failure};
@@ -19,8 +19,8 @@ use crate::tools::schema::LEVELS;
 /// The name of the tool.
 pub(crate) const UPDATE_TOOL: &str = "update_entity_state";
 
-// `file_path`, `parent_id` and `parent_version_hash` are accepted and ignored: they follow from the
-// files, but callers of the original interface send them.
+// `file_path` and `parent_id` are accepted and ignored: they follow from the files, but callers of the
+// original interface send them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -34,8 +34,8 @@ pub(crate) struct Arguments {
     _file_path: Option<String>,
     #[serde(default, rename = "parent_id")]
     _parent_id: Option<String>,
-    #[serde(default, rename = "parent_version_hash")]
-    _parent_version_hash: Option<String>,
+    #[serde(default)]
+    parent_version_hash: Option<String>,
     #[serde(default)]
     invalidation_reason: Option<String>,
 }
@@ -56,12 +56,30 @@ pub(crate) struct Updated {
 
 impl Arguments {
     /// Returns what the call asks to approve; `None` for another status.
-    pub(super) fn approval_target(&self) -> Option<ApprovalTarget> {
-        (self.status == Status::Approved).then(|| ApprovalTarget {
+    pub(super) fn approval_target(&self) -> Result<Option<ApprovalTarget>, Failure> {
+        if self.status != Status::Approved {
+            return Ok(None);
+        }
+        Ok(Some(ApprovalTarget {
             node: words(&self.entity_type, &self.entity_id),
             plans: TargetPlans::One,
             waiting: WaitingPlans::All,
+            purpose: BatchPurpose::Approve,
             force: Force::No,
+            known: Some(self.known_versions()?),
+        }))
+    }
+
+    /// Returns the versions the caller knows.
+    fn known_versions(&self) -> Result<ExpectedVersions, Failure> {
+        // Callers send an empty one for a root.
+        let parent = self
+            .parent_version_hash
+            .as_deref()
+            .filter(|it| !it.is_empty());
+        Ok(ExpectedVersions {
+            version: shown_version(&self.version_hash)?,
+            parent: parent.map(shown_version).transpose()?,
         })
     }
 }
@@ -69,7 +87,7 @@ impl Arguments {
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Failure> {
     let node = words(&arguments.entity_type, &arguments.entity_id);
     let now = require_known_version(ctx, &node, &arguments.version_hash)?;
-    if let Some(target) = arguments.approval_target()
+    if let Some(target) = arguments.approval_target()?
         && !ctx.policy.approval.accepts_approval_by(&ctx.actor)
         && let Some(waiting) = wait_for_people(ctx, &target)?
     {
@@ -120,11 +138,7 @@ fn update_status(
     now: &NodeView,
     asked: Arguments,
 ) -> Result<String, Failure> {
-    let version = shown_version(&asked.version_hash)?;
-    let shown = Some(ExpectedVersions {
-        version,
-        parent: None,
-    });
+    let shown = Some(asked.known_versions()?);
     Ok(match asked.status {
         // Idempotent: a repeated call after a lost response is not an error.
         status if status == now.status => format!("`{}` is {status} already", now.path),
