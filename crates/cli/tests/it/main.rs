@@ -4,6 +4,7 @@
 
 mod adopt;
 mod adoption;
+mod approval_answers;
 mod approval_attacks;
 mod approve;
 mod backup;
