@@ -16,7 +16,7 @@ use super::fitting::{FittedMessages, fit_messages};
 use super::plans::path_like_words;
 use super::prompt_submitted::block_with_failure;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::plan_node::{PlanRequest, plan_node};
 
 /// Maximum number of plans of one call that are looked at.
@@ -96,31 +96,22 @@ pub(super) fn check_delegated_plans(
             },
             Err(failure) if !failure.is_rejection() => return Err(failure),
             Err(_) if mode == GateMode::Off => {}
-            // A prompt may mention a command that does not fit any node; a skill runs it.
-            Err(failure)
-                if mode == GateMode::Block
-                    && is_written
-                    && (call.kind == ToolKind::Skill || is_about_parent(&failure)) =>
-            {
+            // As for the typed command: a parent that cannot be told is as little approved as a
+            // missing one.
+            Err(failure) if mode == GateMode::Block && is_written => {
                 found.refused = Some(block_with_failure("plan", &failure));
                 return Ok(found);
             }
-            Err(failure) if is_about_parent(&failure) => {
+            Err(failure) => {
                 let steps = failure.next_steps.iter();
                 let steps: String = steps.map(|step| format!("\n  next: {step}")).collect();
                 found
                     .messages
                     .push(format!("Throughline: {}{steps}", failure.message));
             }
-            Err(_) => {}
         }
     }
     Ok(found)
-}
-
-/// Whether a plan is refused because of its parent, and not because of how it is named.
-fn is_about_parent(failure: &Failure) -> bool {
-    matches!(failure.kind, FailureKind::Refused | FailureKind::NotFound)
 }
 
 /// Returns the plans that the text of a call names, by command or by file.

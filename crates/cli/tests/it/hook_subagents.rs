@@ -296,3 +296,16 @@ fn what_a_subagent_reads_and_writes_counts_for_the_session() {
         assert_eq!(overwrite(&main).block(), None, "{host}");
     }
 }
+
+#[test]
+fn planning_whose_parent_cannot_be_told_is_refused_as_when_typed() {
+    let project = planned();
+    project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    let typed = project.session("typed").prompt("/plan-chapter 2").block();
+    let typed = typed.expect("the typed command is refused");
+    assert!(typed.contains("--under act-2"), "{typed}");
+    for (host, tool, input) in handovers() {
+        let answer = project.session_of(host, "s").before(tool, &input);
+        assert_eq!(answer.block().as_ref(), Some(&typed), "{host} {tool}");
+    }
+}
