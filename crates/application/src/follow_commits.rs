@@ -149,10 +149,12 @@ fn was_here(ctx: &Context<'_>, tdd: Option<&Tdd>) -> Result<bool, Failure> {
     }
 }
 
-/// Whether the cycle itself changed, and not just the ids of rebased commits.
+/// Whether the cycle itself changed, and not just the ids of rebased commits. A cycle that commits
+/// have closed takes no further commit: another subject is that of an amended one.
 fn is_news(before: &Tdd, after: &Tdd) -> bool {
-    (before.cycle, &before.last_commit, before.closed)
-        != (after.cycle, &after.last_commit, after.closed)
+    let is_amended = before.closed && after.closed;
+    (before.cycle, before.closed) != (after.cycle, after.closed)
+        || !is_amended && before.last_commit != after.last_commit
 }
 
 /// Describes the state of a scenario in one word.
