@@ -104,7 +104,12 @@ pub(super) fn take_operation_news(
     if news.moves_cursor || !news.lines.is_empty() {
         session.told_operation = Some(news.until);
     }
-    Ok(compose_message(news))
+    let message = compose_message(news);
+    if message.is_some() {
+        // What was said of a plan before is no longer the last word about it.
+        session.conversation.told = None;
+    }
+    Ok(message)
 }
 
 fn collect_operation_news(

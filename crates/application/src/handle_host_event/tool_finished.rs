@@ -253,11 +253,6 @@ impl FinishedCall<'_> {
         };
         let news =
             plan_messages::describe_operations(ctx, state, operations, &meant, conversation)?;
-        let mut is_side_effect = false;
-        for id in operations {
-            is_side_effect |= touched.is_empty() && state.load_operation(*id)?.is_some();
-        }
-        let news = news.and_then(|news| render_news(conversation, news, is_side_effect));
         // A subagent is told nothing that the main agent would then not be told.
         let untold = match self.event.agent {
             Some(_) => Vec::new(),
@@ -277,6 +272,10 @@ impl FinishedCall<'_> {
                 .chain(of_others)
                 .chain(parents)
                 .collect(),
+        if !untold.is_empty() {
+            conversation.told = None;
+        }
+        let news = news.map(|news| render_news(conversation, news));
             briefing: match is_owed {
                 true => Some(compose_briefing_on(ctx, state, None)?.0),
                 false => None,
@@ -404,18 +403,14 @@ struct Messages {
     briefing: Option<String>,
 }
 
-/// Returns a message as it is to be sent: whole if it is new, in one line if it repeats the last one
-/// about another side effect of a command. Nothing is repeated about a plan that the agent has just
-/// written itself, nor about an event that a host sends twice, which finds no change.
-fn render_news(
-    conversation: &mut Conversation,
-    news: String,
-    is_side_effect: bool,
-) -> Option<String> {
-    if conversation.remember_if_new(&news) {
-        return Some(news);
+/// Returns a message as it is to be sent: whole if it is new, in one line if it repeats the last one.
+/// It is never left out: the status it tells may have changed and changed back. An event that a host
+/// sends twice finds no change, and has no message.
+fn render_news(conversation: &mut Conversation, news: String) -> String {
+    match conversation.remember_if_new(&news) {
+        true => news,
+        false => shorten_repeated_news(&news),
     }
-    is_side_effect.then(|| shorten_repeated_news(&news))
 }
 
 /// Shortens a message to the first clause of its first line.

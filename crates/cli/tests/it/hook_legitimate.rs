@@ -141,7 +141,7 @@ fn planning_from_the_top() {
                     let _ = s.write(Project::ACT, crate::ACT_TEXT);
                     wrote(s, Project::ACT, crate::ACT_EDITED)
                 },
-                Silence,
+                Words(&["again: `act-1` is a draft"]),
             ),
             (
                 "and again, after an edit of one's own",
@@ -150,7 +150,7 @@ fn planning_from_the_top() {
                     let _ = edited(project, s, Project::ACT, "Begin.", "Begin again.");
                     wrote(s, Project::ACT, crate::ACT_EDITED)
                 },
-                Silence,
+                Words(&["again: `act-1` is a draft"]),
             ),
             (
                 "overwritten after reading",

@@ -445,6 +445,10 @@ fn a_story() {
         session.write(CHAPTER, "# Chapter 1\n\nThe archive.\n");
         session.person(&["approve", "act-1"]);
         session.write(CHAPTER, "# Chapter 1\n\nThe archive.\n");
+        session.shell("ls");
+        session.write(ACT, "# Act 1\n\n## Goals\n\nElena finds a map.\n");
+        session.write(ACT, "# Act 1\n\n## Goals\n\nElena finds an old map.\n");
+        session.person(&["approve", "act-1"]);
         session.shell("echo 'Elena loses the map.' >> acts/act-1/strategic-plan.md");
         session.compact();
         session.stop();
