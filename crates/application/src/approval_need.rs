@@ -1,7 +1,8 @@
 //! Whether approval matters for a node: what is said of drafts and of revalidation depends on it.
 
+use domain::approval;
 use domain::ids::NodeId;
-use domain::node::Node;
+use domain::node::{Node, Status};
 use domain::ports::{Snapshot, StoreFault};
 use domain::profile::ApprovalNeed;
 
@@ -18,6 +19,23 @@ pub(crate) fn asks_for_approval(ctx: &Context<'_>, node: &Node) -> bool {
             profile.approval == ApprovalNeed::Required
                 && level.is_none_or(|level| level.file.is_some())
         })
+}
+
+/// Returns the plan above a node that has to be decided first: the uppermost that is not approved.
+/// `ancestors` begin with the parent.
+pub(crate) fn find_undecided_above<'n>(
+    ctx: &Context<'_>,
+    ancestors: impl IntoIterator<Item = &'n Node>,
+) -> Option<&'n Node> {
+    let is_undecided =
+        |node: &&Node| node.status() != Status::Approved && asks_for_approval(ctx, node);
+    ancestors.into_iter().filter(is_undecided).last()
+}
+
+/// Returns the next step towards the approval of a plan, worded for the caller.
+pub(crate) fn decision_next_step(ctx: &Context<'_>, path: &str, status: Status) -> String {
+    let may_decide = ctx.policy.approval.accepts_approval_by(&ctx.actor);
+    approval::decision_next_step(path, status, may_decide)
 }
 
 /// Returns the number of nodes for which approval matters.

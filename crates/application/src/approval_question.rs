@@ -202,7 +202,7 @@ pub fn build_question_about(
         return Err(ApprovalRefused::ParentNotApproved {
             parent: parent_path(&path).to_owned(),
             node: path,
-            parent_path: parent.path.clone(),
+            parent_file: parent.path.clone(),
             status: parent.status(),
         }
         .into());

@@ -7,7 +7,7 @@ use domain::version::pick_version;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::list_versions::load_version_entries;
-use crate::locate::load_node;
+use crate::locate::{load_node, load_node_path};
 use crate::observe::observe_node;
 use crate::scan::ScanScope;
 use crate::views::DiffView;
@@ -39,7 +39,7 @@ pub(crate) fn load_version_diff(
     selector: &str,
 ) -> Result<DiffView, Failure> {
     let entries = load_version_entries(ctx, state, node)?;
-    let older = pick_version(&node.alias, &entries, selector)?;
+    let older = pick_version(&load_node_path(state, node)?, &entries, selector)?;
     let text = |hash| -> Result<String, Failure> {
         state.load_text(hash)?.ok_or_else(|| {
             StoreFault::Damaged {

@@ -3,14 +3,14 @@
 //!
 //! Derived from the recorded causes; no status is computed here.
 
-use domain::approval::{Condemnation, approval_next_step};
+use domain::approval::{Condemnation, approval_next_step, ask_person_next_step};
 use domain::node::{CauseKind, Node, Status};
 use domain::ports::Snapshot;
 use domain::revalidation::compared_parent_version;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::approval_need::asks_for_approval;
+use crate::approval_need::{asks_for_approval, decision_next_step, find_undecided_above};
 use crate::context::Context;
 use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
@@ -64,7 +64,7 @@ pub(crate) fn explain_node(
     match node.status() {
         Status::Approved => Ok(explain_approved(node, path)),
         Status::Draft => explain_draft(ctx, state, node, path),
-        Status::RequiresRevalidation | Status::Invalid => explain_stale(state, node, path),
+        Status::RequiresRevalidation | Status::Invalid => explain_stale(ctx, state, node, path),
     }
 }
 
@@ -170,7 +170,12 @@ fn describe_change_request(requested: Option<&Condemnation>) -> String {
 }
 
 /// Explains a stale or invalid node.
-fn explain_stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
+fn explain_stale(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    path: String,
+) -> Result<Explanation, Failure> {
     let summary =
         describe_cause(state, node)?.unwrap_or_else(|| "its parent is not settled".to_owned());
     let cause = node.standing.cause.as_ref();
@@ -209,7 +214,7 @@ fn explain_stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Expl
             diff = Some(found);
         }
     }
-    let next_steps = next_steps_of_stale(state, node, &path, lineage.get(1))?;
+    let next_steps = next_steps_of_stale(ctx, state, (node, &path), &lineage[1..])?;
     Ok(Explanation {
         path,
         status: node.status(),
@@ -224,10 +229,10 @@ fn explain_stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Expl
 /// Returns the next steps. The first command must work: a node below an undecided parent cannot be
 /// revalidated yet, so its parent comes first.
 fn next_steps_of_stale(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
-    node: &Node,
-    path: &str,
-    parent: Option<&Node>,
+    (node, path): (&Node, &str),
+    ancestors: &[Node],
 ) -> Result<Vec<String>, Failure> {
     Ok(match node.status() {
         Status::Invalid => match node.standing.cause.as_ref().map(|cause| cause.kind) {
@@ -236,9 +241,13 @@ fn next_steps_of_stale(
                 format!("tl restore {path} -1"),
             ],
             Some(CauseKind::Condemned) => {
+                let approve = match ctx.policy.approval.accepts_approval_by(&ctx.actor) {
+                    true => format!("tl approve {path} --force"),
+                    false => ask_person_next_step(path),
+                };
                 vec![
                     format!("edit {}", node.path.as_deref().unwrap_or("the plan")),
-                    format!("tl approve {path} --force"),
+                    approve,
                 ]
             }
             _ => vec![format!(
@@ -246,13 +255,16 @@ fn next_steps_of_stale(
                 node.path.as_deref().unwrap_or("the plan")
             )],
         },
-        _ => match parent.filter(|parent| parent.status() != Status::Approved) {
-            Some(parent) => vec![
-                format!("tl why {}", load_node_path(state, parent)?),
-                format!("tl revalidate {path}"),
-            ],
-            None => vec![format!("tl revalidate {path}")],
-        },
+        _ => {
+            let own = decision_next_step(ctx, path, Status::RequiresRevalidation);
+            match find_undecided_above(ctx, ancestors) {
+                Some(first) => {
+                    let above = load_node_path(state, first)?;
+                    vec![decision_next_step(ctx, &above, first.status()), own]
+                }
+                None => vec![own],
+            }
+        }
     })
 }
 

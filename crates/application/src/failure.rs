@@ -8,7 +8,6 @@ use domain::cascade::TooDeep;
 use domain::documentation::guide_address;
 use domain::expected_version::VersionConflict;
 use domain::memory::NoteRefused;
-use domain::node::Status;
 use domain::node_reference::Unresolved;
 use domain::ports::{FileFault, StoreFault};
 use domain::profile::NotAnAlias;
@@ -285,12 +284,12 @@ impl From<ApprovalRefused> for Failure {
         match error {
             ApprovalRefused::ParentNotApproved {
                 parent,
-                parent_path,
+                parent_file,
                 node,
                 ..
             } => {
-                let failure = match parent_path {
-                    Some(path) => failure.with_step(format!("review {path}")),
+                let failure = match parent_file {
+                    Some(file) => failure.with_step(format!("review {file}")),
                     None => failure,
                 };
                 failure
@@ -340,15 +339,9 @@ impl From<KeepRefused> for Failure {
     fn from(error: KeepRefused) -> Self {
         match error {
             KeepRefused::Approval(refused) => refused.into(),
-            KeepRefused::NotStale { .. } => Self::refused(error.to_string()),
-            KeepRefused::ParentNotApproved {
-                ref parent, status, ..
-            } => {
-                let step = match status {
-                    Status::Draft => format!("tl approve {parent}"),
-                    _ => format!("tl revalidate {parent}"),
-                };
-                Self::refused(error.to_string()).with_step(step)
+            // Whoever knows the reader adds the step about the parent.
+            KeepRefused::NotStale { .. } | KeepRefused::ParentNotApproved { .. } => {
+                Self::refused(error.to_string())
             }
         }
     }

@@ -150,7 +150,7 @@ impl<'d> KeptPlans<'d> {
             },
             &resolve_deciding_policy(ctx, tx)?,
         );
-        Ok(keep_stale_node(node, path, parent.as_ref(), approval)?)
+        Ok(keep_stale_node(path, node, parent.as_ref(), approval)?)
     }
 
     /// Returns one line for the log.

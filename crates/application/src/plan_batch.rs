@@ -361,7 +361,7 @@ fn find_named<'t>(
                 return Err(ApprovalRefused::ParentNotApproved {
                     node: tree.alias_path(node),
                     parent: tree.alias_path(parent),
-                    parent_path: parent.path.clone(),
+                    parent_file: parent.path.clone(),
                     status: parent.status(),
                 }
                 .into());

@@ -17,6 +17,7 @@ use domain::tree::Tree;
 use domain::typed_command::PlanCommand;
 use serde::Serialize;
 
+use crate::approval_need::{decision_next_step, find_undecided_above};
 use crate::brief::compose_for_host;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -545,8 +546,12 @@ fn unapproved_parent_failure(
     if let Some(file) = &parent.path {
         failure = failure.with_step(format!("review {file}"));
     }
+    if let Some(first) = find_undecided_above(ctx, tree.ancestors(parent)) {
+        let above = tree.alias_path(first);
+        failure = failure.with_step(decision_next_step(ctx, &above, first.status()));
+    }
     failure = failure.with_step(match parent.status() {
-        Status::RequiresRevalidation => format!("tl revalidate {path}"),
+        Status::RequiresRevalidation => decision_next_step(ctx, &path, parent.status()),
         _ => approval_next_step(&path, ctx.policy.approval, &ctx.actor),
     });
     let under = request

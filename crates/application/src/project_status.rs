@@ -9,7 +9,7 @@ use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::approval_need::asks_for_approval;
+use crate::approval_need::{asks_for_approval, decision_next_step};
 use crate::commit_overlay::{StateAtHead, overlay_commits};
 use crate::context::Context;
 use crate::decisions::describe_unsigned_approval;
@@ -93,7 +93,7 @@ impl Attention {
         let path = tree.alias_path(node);
         let next_step = match node.status() {
             Status::Invalid => format!("tl why {path}"),
-            Status::RequiresRevalidation => format!("tl revalidate {path}"),
+            Status::RequiresRevalidation => decision_next_step(ctx, &path, node.status()),
             Status::Draft | Status::Approved => match find_frozen_edit(state, node)? {
                 Some(restore) => restore,
                 None => approval_next_step(&path, ctx.policy.approval, &ctx.actor),

@@ -63,16 +63,16 @@ pub fn restore_version(
             .with_step(format!("tl versions {name}")));
         };
         let node = load_node(&*tx, id)?;
+        let path = load_node_path(&*tx, &node)?;
         if let Some(shown) = replaces {
-            shown.check_current(&load_node_path(&*tx, &node)?, &node, None)?;
+            shown.check_current(&path, &node, None)?;
         }
         let entries = load_version_entries(ctx, &*tx, &node)?;
-        let version = pick_version(&node.alias, &entries, selector)?.version.hash;
+        let version = pick_version(&path, &entries, selector)?.version.hash;
         // An error rather than a silent success: the person meant another version.
         if node.content.version_hash() == Some(version) {
             return Err(Failure::refused(format!(
-                "`{}` is that version already",
-                node.alias
+                "`{path}` is that version already"
             )));
         }
         ctx.with_planned_files(planned, |ctx| restore_text(ctx, planned, tx, id, version))
@@ -115,7 +115,7 @@ fn restore_absent(
             ..absent.node
         };
         let entries = load_version_entries(ctx, &*tx, &gone)?;
-        let version = pick_version(&gone.alias, &entries, selector)?.version.hash;
+        let version = pick_version(&absent.name, &entries, selector)?.version.hash;
         let text = unmask_version(ctx, &*tx, version, &file)?;
         planned.put_file(&file, Some(&text))?;
         let summary = format!("restore {} to {}", absent.name, version.short_hex());

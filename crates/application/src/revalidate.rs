@@ -6,13 +6,16 @@ use domain::approval::{ApprovalRequest, Force, decide_approval};
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::{Node, Status};
-use domain::operation::Verb;
+use domain::operation::{Channel, Verb};
 use domain::ports::{Snapshot, Transaction};
-use domain::revalidation::{compared_parent_version, keep_stale_node, stale_by_urgency};
+use domain::revalidation::{
+    KeepRefused, compared_parent_version, keep_stale_node, stale_by_urgency,
+};
 use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::answer_question::AskedQuestion;
+use crate::approval_need::{decision_next_step, find_undecided_above};
 use crate::approve::refuse_unavailable;
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
@@ -21,7 +24,7 @@ use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
 use crate::keep_plans::KeptPlans;
 use crate::locate::{
-    find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
+    find_subtree_root, load_ancestors, load_node, load_node_path, load_parent, reject_extra_words,
 };
 use crate::observe::{observe_node, observe_tree, with_observed_files, with_observed_node_files};
 use crate::plan_documents::refuse_frozen_edit;
@@ -124,31 +127,20 @@ fn build_stale_view(
     ];
     // A draft has no decision to renew; it follows its parent.
     if node.has_approved_text() {
-        choices.insert(
-            0,
-            format!("tl revalidate {path} --keep{bound}   # it still holds as it is"),
-        );
-    }
-    if let Some(parent) = &parent
-        && matches!(
-            parent.status(),
-            Status::RequiresRevalidation | Status::Invalid | Status::Draft
-        )
-    {
-        // Keeping a node below an undecided parent is refused, so the command that works is listed
-        // first.
-        let verb = if parent.status() == Status::RequiresRevalidation {
-            "revalidate"
-        } else {
-            "approve"
+        // Over MCP the tool asks the person itself.
+        let may_keep =
+            ctx.channel == Channel::Mcp || ctx.policy.approval.accepts_approval_by(&ctx.actor);
+        let keep = match may_keep {
+            true => format!("tl revalidate {path} --keep{bound}   # it still holds as it is"),
+            false => decision_next_step(ctx, &path, Status::RequiresRevalidation),
         };
-        choices.insert(
-            0,
-            format!(
-                "tl {verb} {}   # its parent comes first",
-                load_node_path(state, parent)?
-            ),
-        );
+        choices.insert(0, keep);
+    }
+    // Keeping a node below an undecided one is refused, so the step that works is listed first.
+    let ancestors = load_ancestors(state, node)?;
+    if let Some(first) = find_undecided_above(ctx, &ancestors) {
+        let step = decision_next_step(ctx, &load_node_path(state, first)?, first.status());
+        choices.insert(0, format!("{step}   # it comes first"));
     }
     Ok(StaleView {
         entity_id: node.alias.clone(),
@@ -326,7 +318,8 @@ fn keep_within(
         },
         &resolve_deciding_policy(ctx, &*tx)?,
     );
-    let mut facts = keep_stale_node(&node, &path, parent.as_ref(), approval)?;
+    let mut facts = keep_stale_node(&path, &node, parent.as_ref(), approval)
+        .map_err(|refused| describe_refusal(ctx, refused))?;
     cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
     let changed = collect_transitions(&*tx, &facts, Some(id))?;
     let mut operation = ctx.new_operation(Verb::Revalidate, format!("keep {path} as it is"));
@@ -338,4 +331,19 @@ fn keep_within(
         changed.reinstated,
         operation,
     ))
+}
+
+/// Describes why a plan cannot be kept, with the step about the parent that comes first.
+fn describe_refusal(ctx: &Context<'_>, refused: KeepRefused) -> Failure {
+    let step = match &refused {
+        KeepRefused::ParentNotApproved { parent, status, .. } => {
+            Some(decision_next_step(ctx, parent, *status))
+        }
+        KeepRefused::NotStale { .. } | KeepRefused::Approval(_) => None,
+    };
+    let failure = Failure::from(refused);
+    match step {
+        Some(step) => failure.with_step(step),
+        None => failure,
+    }
 }

@@ -3,6 +3,7 @@
 //! The gates are evaluated as for an agent's edit of the file, and the text is recorded with its
 //! cascade in one operation. Reading the plan is proved by the version the caller expects.
 
+use domain::approval::approval_next_step;
 use domain::expected_version::ExpectedVersions;
 use domain::gates::render_objections;
 use domain::host_event::FileEffect;
@@ -221,7 +222,7 @@ fn next_steps(ctx: &Context<'_>, node: &Node, path: &str) -> Vec<String> {
         .find_profile(&node.profile)
         .is_some_and(|profile| profile.approval == domain::profile::ApprovalNeed::Required);
     match asks {
-        true => vec![format!("tl approve {path}")],
+        true => vec![approval_next_step(path, ctx.policy.approval, &ctx.actor)],
         false => Vec::new(),
     }
 }

@@ -189,7 +189,7 @@ pub enum ApprovalRefused {
     ParentNotApproved {
         node: String,
         parent: String,
-        parent_path: Option<String>,
+        parent_file: Option<String>,
         status: Status,
     },
     #[error("cannot approve `{node}`: its plan file `{path}` is missing")]
@@ -266,7 +266,7 @@ pub fn decide_approval(
         return Err(ApprovalRefused::ParentNotApproved {
             node: name(),
             parent: parent_path(request.path).to_owned(),
-            parent_path: parent.path.clone(),
+            parent_file: parent.path.clone(),
             status: parent.status(),
         });
     }
@@ -385,10 +385,34 @@ pub fn approve_content(
 #[must_use]
 pub fn approval_next_step(node: &str, policy: ApprovalPolicy, reader: &Principal) -> String {
     // An agent that is shown `tl approve` runs it, only to be refused.
-    if policy.accepts_approval_by(reader) {
-        format!("tl approve {node}")
-    } else {
-        ask_person_next_step(node)
+    decision_next_step(node, Status::Draft, policy.accepts_approval_by(reader))
+}
+
+/// A plan that is not approved, as next steps name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UndecidedPlan {
+    pub path: String,
+    pub status: Status,
+}
+
+impl UndecidedPlan {
+    /// Returns the next step towards its approval: [`decision_next_step`].
+    #[must_use]
+    pub fn next_step(&self, may_decide: bool) -> String {
+        decision_next_step(&self.path, self.status, may_decide)
+    }
+}
+
+/// Returns the next step towards the approval of a plan, worded for its status and for a reader who may
+/// decide about it or not.
+#[must_use]
+pub fn decision_next_step(node: &str, status: Status, may_decide: bool) -> String {
+    match status {
+        Status::Invalid => format!("tl why {node}"),
+        Status::RequiresRevalidation if may_decide => format!("tl revalidate {node}"),
+        Status::RequiresRevalidation => ask_to_revalidate_next_step(node),
+        Status::Draft | Status::Approved if may_decide => format!("tl approve {node}"),
+        Status::Draft | Status::Approved => ask_person_next_step(node),
     }
 }
 
@@ -401,6 +425,19 @@ pub fn ask_person_next_step(node: &str) -> String {
     format!(
         "{ASK_PERSON}{node}`: they type `/approve-plan {node}` in this conversation, use the dashboard, or run \
          `tl approve {node}` in their own terminal"
+    )
+}
+
+/// Start of [`ask_to_revalidate_next_step`], by which a reader whose agent has a tool for it knows the
+/// step.
+pub(crate) const ASK_TO_REVALIDATE: &str = "ask the person to revalidate `";
+
+/// Returns how an agent gets a stale plan revalidated when only people may approve.
+#[must_use]
+pub fn ask_to_revalidate_next_step(node: &str) -> String {
+    format!(
+        "{ASK_TO_REVALIDATE}{node}`: they type `/approve-plan {node}` in this conversation, use the dashboard, or \
+         run `tl revalidate {node}` in their own terminal"
     )
 }
 

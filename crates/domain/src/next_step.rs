@@ -4,7 +4,7 @@
 //! Edges whose readers have none render the parsed step: an MCP client gets a tool with arguments, a
 //! browser a link.
 
-use crate::approval::ASK_PERSON;
+use crate::approval::{ASK_PERSON, ASK_TO_REVALIDATE};
 use crate::shell_line::ShellLine;
 
 /// A step that a message suggests.
@@ -18,6 +18,8 @@ pub enum NextStep {
     },
     /// Have a person approve this plan.
     AskPerson { node: String },
+    /// Have a person revalidate this plan.
+    AskToRevalidate { node: String },
     /// Read a file, to judge or to change it.
     OpenFile { path: String, purpose: FilePurpose },
     /// Anything else, for the reader to understand.
@@ -48,7 +50,7 @@ impl NextStep {
     pub fn concerned_node(&self) -> Option<&str> {
         let arguments = match self {
             Self::Command { arguments, .. } => arguments,
-            Self::AskPerson { node } => return Some(node),
+            Self::AskPerson { node } | Self::AskToRevalidate { node } => return Some(node),
             Self::OpenFile { .. } | Self::Instruction(_) => return None,
         };
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -82,13 +84,15 @@ impl NextStep {
     }
 
     fn parse_instruction(text: &str) -> Self {
-        if let Some((node, _)) = text
-            .strip_prefix(ASK_PERSON)
-            .and_then(|rest| rest.split_once('`'))
-        {
-            return Self::AskPerson {
-                node: node.to_owned(),
-            };
+        let named_after = |start: &str| {
+            let (node, _) = text.strip_prefix(start)?.split_once('`')?;
+            Some(node.to_owned())
+        };
+        if let Some(node) = named_after(ASK_PERSON) {
+            return Self::AskPerson { node };
+        }
+        if let Some(node) = named_after(ASK_TO_REVALIDATE) {
+            return Self::AskToRevalidate { node };
         }
         let file = FilePurpose::ALL.into_iter().find_map(|purpose| {
             let path = text.strip_prefix(purpose.verb())?;
@@ -109,7 +113,8 @@ impl NextStep {
 #[cfg(test)]
 mod tests {
     use super::{FilePurpose, NextStep};
-    use crate::approval::ask_person_next_step;
+    use crate::approval::{ask_person_next_step, decision_next_step};
+    use crate::node::Status;
 
     #[test]
     fn commands_are_told_from_instructions() {
@@ -141,5 +146,16 @@ mod tests {
                 NextStep::Instruction(text.to_owned())
             );
         }
+    }
+
+    #[test]
+    fn asking_for_a_stale_plan_names_it() {
+        let step = NextStep::parse(&decision_next_step(
+            "act-1/chapter-01",
+            Status::RequiresRevalidation,
+            false,
+        ));
+        assert_eq!(step.concerned_node(), Some("act-1/chapter-01"));
+        assert!(matches!(step, NextStep::AskToRevalidate { .. }), "{step:?}");
     }
 }

@@ -25,17 +25,17 @@ pub enum KeepRefused {
     Approval(#[from] ApprovalRefused),
 }
 
-/// Returns the facts that keep a stale node's text under its parent's current text.
+/// Returns the facts that keep the text of the stale node at `path` under its parent's current text.
 ///
-/// An approved text is approved again, in the name of the caller. `path` names the node; `approval` is the result of
+/// An approved text is approved again, in the name of the caller. `approval` is the result of
 /// [`crate::approval::decide_approval`] for the node.
 ///
 /// # Errors
 /// [`KeepRefused`]; always for a draft, which has no decision that could be renewed. It is stale
 /// while its parent is undecided, and a draft again as soon as the parent is approved.
 pub fn keep_stale_node(
-    node: &Node,
     path: &str,
+    node: &Node,
     parent: Option<&Node>,
     approval: Result<Approval, ApprovalRefused>,
 ) -> Result<Vec<Fact>, KeepRefused> {

@@ -125,7 +125,7 @@ fn audit_content(tree: &Tree, node: &Node, findings: &mut Vec<AuditFinding>) {
             message: format!("`{path}` has no plan file `{file}`, but there are plans below it"),
             next_steps: vec![
                 "tl state repair --rebuild-orphans".to_owned(),
-                format!("tl plan {} {}", node.level, node.alias),
+                format!("tl plan {} {path}", node.level),
             ],
             node: Some(path),
         }),

@@ -93,9 +93,11 @@ fn render_next_step(step: &str) -> Markup {
             " " code.quiet { "tl " (arguments.join(" ")) }
         },
         // The page is one of the ways to approve, and the one at hand.
-        (Some((address, label)), NextStep::AskPerson { .. }) => html! {
-            a href=(address) { (label) } ": decide it there"
-        },
+        (Some((address, label)), NextStep::AskPerson { .. } | NextStep::AskToRevalidate { .. }) => {
+            html! {
+                a href=(address) { (label) } ": decide it there"
+            }
+        }
         // Instructions and commands without a page stay text; a reader may have a shell.
         _ => html! { (render_message(step)) },
     }

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::material::{MAX_SEARCHED_TICKS, find_scene_or_parent};
 use super::start_generation::is_written_by_hand;
+use crate::approval_need::decision_next_step;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::submit::observe_submitted_plans;
@@ -181,7 +182,7 @@ fn step_of_scene(
         }),
         Status::RequiresRevalidation => needs_person(
             format!("the blueprint of `{path}` is stale: the plan above it changed"),
-            format!("tl revalidate {path}"),
+            decision_next_step(ctx, path, Status::RequiresRevalidation),
         ),
         other => needs_person(
             format!("the blueprint of `{path}` is `{other}`, not approved"),

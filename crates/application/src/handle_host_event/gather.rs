@@ -155,6 +155,7 @@ pub(crate) fn evaluate_step(
             file: &plan.file,
             node: found.node.as_ref(),
             parent: ParentPlan::from_recorded(found.parent.as_ref(), &plan.place),
+            undecided: found.undecided.as_ref(),
             size: file_size(ctx, &plan.file),
             read: found
                 .node
@@ -167,16 +168,17 @@ pub(crate) fn evaluate_step(
         .collect();
     let mut outputs = Vec::with_capacity(step.outputs.len());
     for (_, place) in &step.outputs {
-        outputs.push(find_recorded(state, place)?.node);
+        outputs.push(find_recorded(state, place)?);
     }
     let output_steps: Vec<OutputStep<'_>> = step
         .outputs
         .iter()
         .zip(&outputs)
-        .map(|((file, place), node)| OutputStep {
+        .map(|((file, place), found)| OutputStep {
             place,
             file,
-            node: node.as_ref(),
+            node: found.node.as_ref(),
+            undecided: found.undecided.as_ref(),
         })
         .collect();
     let verdict = evaluate_with_overrides(
@@ -204,7 +206,7 @@ pub(crate) fn evaluate_step(
         verdict,
         session,
         plans,
-        outputs,
+        outputs: outputs.into_iter().map(|found| found.node).collect(),
     })
 }
 
@@ -226,6 +228,7 @@ pub fn evaluate_unadopted(
             file: &plan.file,
             node: None,
             parent: ParentPlan::None,
+            undecided: None,
             size: None,
             read: None,
             session_is_known: true,

@@ -189,7 +189,7 @@ fn describe_changed_plan(
         (Content::Text { .. }, Some(parent)) => format!(
             "- `{path}` was written although its parent `{}` is {}: it cannot be approved before the \
              parent is. Do not build on it; ask the person, or {}",
-            parent.alias,
+            load_node_path(state, &parent)?,
             parent.status(),
             match (&node.path, change.is_new) {
                 // A new file has no former text that `tl undo` could bring back.

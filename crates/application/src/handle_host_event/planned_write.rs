@@ -49,6 +49,7 @@ pub(crate) fn evaluate_write(
         file: write.file,
         node: found.node.as_ref(),
         parent: ParentPlan::from_recorded(found.parent.as_ref(), write.place),
+        undecided: found.undecided.as_ref(),
         size,
         // The caller proved with the expected version that it read this text, so read-before-write
         // is settled.
@@ -96,6 +97,8 @@ pub(crate) fn evaluate_planning(
         file: planned.file,
         node: planned.node,
         parent: planned.parent.map_or(ParentPlan::None, ParentPlan::Known),
+        // Where the parent is in the way, the caller words the refusal itself.
+        undecided: None,
         size: None,
         read: None,
         session_is_known,

@@ -1,7 +1,8 @@
 //! Resolves the files a tool call names to plans and their nodes.
 
+use domain::approval::UndecidedPlan;
 use domain::host_event::{FileEffect, HostEvent};
-use domain::node::Node;
+use domain::node::{Node, Status};
 use domain::ports::{PlanFiles, Snapshot, StoreFault};
 use domain::profile::{PlanPlace, Profile, locate_items, locate_plan};
 
@@ -137,6 +138,8 @@ pub(crate) fn find_recorded(
     if place.level.is_flat()
         && let Some(node) = &found.node
     {
+    /// The uppermost plan above the node that is not approved.
+    pub(crate) undecided: Option<UndecidedPlan>,
         found.parent = load_parent(state, node)?;
     }
     Ok(found)
@@ -155,3 +158,18 @@ pub(super) fn scan_scope_of(
         (None, None) => ScanScope::Everything,
     })
 }
+        if let (None, Some(parent)) = (&found.undecided, &found.parent) {
+            found.undecided = describe_undecided(place, depth, parent);
+        }
+/// Returns the plan at the first `depth` aliases of a place if it waits for a decision.
+fn describe_undecided(place: &PlanPlace<'_>, depth: usize, node: &Node) -> Option<UndecidedPlan> {
+    let level = place.profile.find_level(&node.level);
+    // A level without files has nothing to approve by itself.
+    let is_asked = level.is_none_or(|level| level.file.is_some());
+    let path = || place.aliases.get(..depth).unwrap_or_default().join("/");
+    (is_asked && node.status() != Status::Approved).then(|| UndecidedPlan {
+        path: path(),
+        status: node.status(),
+    })
+}
+

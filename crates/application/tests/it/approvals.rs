@@ -438,3 +438,36 @@ fn a_stale_draft_cannot_be_kept_and_is_a_draft_again_once_its_parent_is_approved
     world.approve("act-1").unwrap();
     assert_eq!(world.statuses(), "adr");
 }
+
+#[test]
+fn refusals_name_the_plan_so_that_the_step_finds_it() {
+    let mut world = World::with_story();
+    for (file, node) in [
+        ("acts/act-2/strategic-plan.md", "act-2"),
+        ("acts/act-2/chapters/chapter-01/plan.md", "act-2/chapter-01"),
+    ] {
+        world.files.edit(file, &format!("# {node}\n"));
+        if node == "act-2" {
+            world.approve(node).unwrap();
+        }
+    }
+    world.policy.approval = ApprovalPolicy::Human;
+    let request = ApproveRequest {
+        node: words("act-2/chapter-01"),
+        force: Force::No,
+        shown: None,
+    };
+    let refused = approve_node(&world.agent("s"), &request).unwrap_err();
+    assert!(
+        refused.message.contains("`act-2/chapter-01`")
+            && refused.next_steps[0].contains("`/approve-plan act-2/chapter-01`"),
+        "{refused:?}"
+    );
+    let refused = approve_node(&world.ctx(), &request).unwrap_err();
+    assert_eq!(
+        refused.next_steps[0],
+        "tl diff act-2/chapter-01   # read it"
+    );
+    let kept = keep(&world, "act-2/chapter-01", None).unwrap_err();
+    assert!(kept.message.contains("`act-2/chapter-01`"), "{kept:?}");
+}

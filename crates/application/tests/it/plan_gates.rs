@@ -2,8 +2,13 @@
 
 use application::FailureKind;
 use application::claim_node::claim_node;
+use application::explain::explain_status;
+use application::next_work::list_next_work;
 use application::override_gate::{OverrideRequest, override_gate};
 use application::plan_documents::create::create_document;
+use application::plan_node::{PlanRequest, plan_node};
+use application::project_status::load_brief_status;
+use application::revalidate::review_one;
 use application::undo::{UndoTarget, undo_operations};
 use domain::host_event::{FileEffect, Happening, ToolKind};
 use domain::policy::{ApprovalPolicy, GateMode};
@@ -408,5 +413,73 @@ fn planning_follows_the_mode_of_the_gate() {
             "{prompt}"
         );
         assert_eq!(prompt.contains("hierarchy gate"), is_warned, "{prompt}");
+    }
+}
+
+#[test]
+fn where_people_approve_the_steps_of_a_stale_parent_are_theirs_and_begin_at_the_top() {
+    let mut world = World::with_story();
+    world.policy.approval = ApprovalPolicy::Human;
+    world.files.edit(ACT, "# act-1, another way\n");
+    let session = Session::new(&world, "s");
+    session.read(SCENE);
+    let steps = || {
+        let asked = session.before_write(SCENE, "# scene-0101, longer\n");
+        assert_eq!(blocked(&asked), ["hierarchy"]);
+        let block = asked.reply.block.unwrap();
+        let steps = block
+            .lines()
+            .filter_map(|line| line.strip_prefix("  next: "));
+        steps.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let first = steps();
+    assert!(
+        first[0].starts_with("ask the person to approve `act-1`:"),
+        "{first:?}"
+    );
+    assert!(
+        first[1].starts_with("ask the person to revalidate `act-1/chapter-01`:"),
+        "{first:?}"
+    );
+    world.approve("act-1").unwrap();
+    // An objection to the stale parent alone is another one, and given in full.
+    let then = steps();
+    assert!(
+        then[0].starts_with("ask the person to revalidate `act-1/chapter-01`:"),
+        "{then:?}"
+    );
+
+    let agent = world.agent("s");
+    let stale = review_one(&agent, &words("act-1/chapter-01")).unwrap();
+    let work = list_next_work(&agent, 9).unwrap();
+    let status = load_brief_status(&agent).unwrap();
+    let why = explain_status(&agent, &words("act-1/chapter-01")).unwrap();
+    let planned = plan_node(
+        &agent,
+        &PlanRequest {
+            kind: "scene".to_owned(),
+            id: "0102".to_owned(),
+            under: None,
+        },
+    );
+    let offered = [
+        stale.choices,
+        work.ready.into_iter().map(|item| item.action).collect(),
+        status
+            .attention
+            .into_iter()
+            .map(|one| one.next_step)
+            .collect(),
+        why.next_steps,
+        planned.unwrap_err().next_steps,
+    ];
+    for steps in offered {
+        assert!(
+            steps
+                .iter()
+                .any(|step| step.starts_with("ask the person to revalidate `act-1/chapter-01`:"))
+                && !steps.iter().any(|step| step.starts_with("tl revalidate")),
+            "{steps:?}"
+        );
     }
 }

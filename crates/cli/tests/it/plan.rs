@@ -221,8 +221,11 @@ fn nothing_is_planned_below_a_parent_that_is_not_approved() {
         &["`act-1/chapter-01` is `stale`"],
     );
     assert_eq!(
-        error["next_steps"][1],
-        json!("tl revalidate act-1/chapter-01")
+        (&error["next_steps"][1], &error["next_steps"][2]),
+        (
+            &json!("tl approve act-1"),
+            &json!("tl revalidate act-1/chapter-01")
+        )
     );
     project.ok(&["approve", "act-1"]);
     project.ok(&["invalidate", "chapter-01", "--reason", "dull"]);

@@ -13,6 +13,7 @@ pub use rules::collect_rules;
 pub use trail_lines::{TrailBriefing, TrailPlace};
 pub use work_lines::{TicketInProgress, TicketPhases, WorkBriefing};
 
+use crate::next_step::NextStep;
 use crate::node::Status;
 use crate::text::{clean_line, count_with_noun};
 
@@ -194,14 +195,22 @@ fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     let mut lines: Vec<BriefingLine> = briefing
         .urgent
         .iter()
+    let mut is_asked = false;
         .take(MAX_LISTED_ITEMS)
         .map(|one| {
             let reason = one
                 .reason
                 .as_ref()
+            let next_step = match NextStep::parse(&one.next_step) {
+                // How to ask is said once.
+                NextStep::AskToRevalidate { .. } if std::mem::replace(&mut is_asked, true) => {
+                    "ask the person to revalidate it as well"
+                }
+                _ => one.next_step.as_str(),
+            };
                 .map(|reason| format!(" ({})", clean_line(reason)))
                 .unwrap_or_default();
-            let (path, status, next_step) = (&one.path, one.status, &one.next_step);
+            let (path, status) = (&one.path, one.status);
             line(format!("- {path} is {status}{reason}. Next: {next_step}"))
         })
         .collect();
@@ -235,7 +244,7 @@ fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
 
 /// Renders the first line: where the session is, or else what the project has.
 fn render_opening_line(briefing: &Briefing<'_>) -> BriefingLine {
-    let position = briefing
+    let ticket = briefing
         .work
         .as_ref()
         .and_then(|work| Some((work.position.as_ref()?, &work.title)));

@@ -1,6 +1,7 @@
 //! Everything the gates look at, gathered by the caller.
 
 use super::adopt::Unadopted;
+use crate::approval::UndecidedPlan;
 use crate::host_event::FileEffect;
 use crate::ids::VersionHash;
 use crate::node::Node;
@@ -159,6 +160,8 @@ pub struct PlanStep<'e> {
     /// The recorded node, if there is one.
     pub node: Option<&'e Node>,
     pub parent: ParentPlan<'e>,
+    /// The uppermost plan above it that is not approved: it has to be decided before those below it.
+    pub undecided: Option<&'e UndecidedPlan>,
     /// Current size of the file in bytes, if it exists.
     pub size: Option<u64>,
     /// The version of this plan that the session last read or wrote.
@@ -177,6 +180,8 @@ pub struct OutputStep<'e> {
     pub file: &'e str,
     /// The node of the plan, if it is recorded.
     pub node: Option<&'e Node>,
+    /// The uppermost plan above that one that is not approved.
+    pub undecided: Option<&'e UndecidedPlan>,
 }
 
 /// What is about to be done to the plan.

@@ -4,7 +4,7 @@
 use super::event::{IntendedChange, ParentPlan, PlanStep};
 use super::prose::check_prose;
 use super::{Gate, GateScope, Objection};
-use crate::approval::ask_person_next_step;
+use crate::approval::{UndecidedPlan, ask_person_next_step, decision_next_step};
 use crate::host_event::FileEffect;
 use crate::node::{Content, Status};
 use crate::policy::Policy;
@@ -60,31 +60,30 @@ fn check_hierarchy(step: &PlanStep<'_>, policy: &Policy) -> Option<Objection> {
         ParentPlan::Missing => return Some(missing()),
         ParentPlan::Known(parent) => parent,
     };
-    let objection = |why: String, first: String| {
-        Objection::new(
-            why,
-            vec![
-                first,
-                format!("write `{plan}` again once `{above}` is approved"),
-            ],
-        )
+    let objection = |why: String, steps: Vec<String>| {
+        let again = format!("write `{plan}` again once `{above}` is approved");
+        Objection::new(why, steps.into_iter().chain([again]).collect())
     };
     match (parent.status(), &parent.content) {
         (Status::Approved, _) => None,
         (_, Content::Missing) => Some(missing()),
-        (Status::RequiresRevalidation, _) => Some(objection(
-            format!(
-                "`{plan}` cannot be changed: its parent `{above}` went stale and waits to be revalidated"
-            ),
-            format!("tl why {above}   # then: tl revalidate {above}"),
-        )),
+        (Status::RequiresRevalidation, _) => {
+            let stale = StalePlan::new(&above, step.undecided);
+            Some(objection(
+                format!(
+                    "`{plan}` cannot be changed: its parent `{above}` {}",
+                    stale.describe()
+                ),
+                stale.next_steps(policy),
+            ))
+        }
         (Status::Invalid, _) => Some(objection(
             format!("`{plan}` cannot be changed: its parent `{above}` is invalid"),
-            format!("tl why {above}   # it has to be rewritten"),
+            vec![format!("tl why {above}   # it has to be rewritten")],
         )),
         (Status::Draft, _) => Some(objection(
             format!("`{plan}` cannot be planned: its parent `{above}` is a draft, not approved"),
-            match policy.approval.requires_person() {
+            vec![match policy.approval.requires_person() {
                 true => format!(
                     "{}; the text is in {}",
                     ask_person_next_step(&above),
@@ -94,8 +93,48 @@ fn check_hierarchy(step: &PlanStep<'_>, policy: &Policy) -> Option<Objection> {
                     "tl approve {above}   # ask the person; the text is in {}",
                     plan_file_of(parent)
                 ),
-            },
+            }],
         )),
+    }
+}
+
+/// A stale plan in the way, and the plan above it that has to be decided first.
+pub(super) struct StalePlan<'s> {
+    path: &'s str,
+    undecided: Option<&'s UndecidedPlan>,
+}
+
+impl<'s> StalePlan<'s> {
+    /// Returns the stale plan at `path`; `undecided` is the uppermost plan that is not approved, which
+    /// may be this one.
+    pub(super) fn new(path: &'s str, undecided: Option<&'s UndecidedPlan>) -> Self {
+        Self {
+            path,
+            undecided: undecided.filter(|plan| plan.path != path),
+        }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let after = self.undecided.map(|plan| {
+            let UndecidedPlan { path, status } = plan;
+            format!(", after `{path}` ({status})")
+        });
+        format!(
+            "went stale and waits to be revalidated{}",
+            after.unwrap_or_default()
+        )
+    }
+
+    /// Returns the steps that end its staleness, from the top down.
+    pub(super) fn next_steps(&self, policy: &Policy) -> Vec<String> {
+        let may_decide = !policy.approval.requires_person();
+        let path = self.path;
+        let own = match may_decide {
+            true => format!("tl why {path}   # then: tl revalidate {path}"),
+            false => decision_next_step(path, Status::RequiresRevalidation, may_decide),
+        };
+        let first = self.undecided.map(|plan| plan.next_step(may_decide));
+        first.into_iter().chain([own]).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::Objection;
 use super::event::OutputStep;
+use super::hierarchy::StalePlan;
 use crate::approval::ask_person_next_step;
 use crate::node::{Content, Status};
 use crate::policy::Policy;
@@ -21,26 +22,26 @@ pub(super) fn check_prose(step: &OutputStep<'_>, policy: &Policy) -> Option<Obje
             vec![format!("tl plan {level} {plan}   # plan it first"), again],
         ));
     };
-    let (why, first) = match node.status() {
+    let (why, steps) = match node.status() {
         Status::Approved => return None,
-        Status::RequiresRevalidation => (
-            "went stale and waits to be revalidated",
-            format!("tl why {plan}   # then: tl revalidate {plan}"),
-        ),
+        Status::RequiresRevalidation => {
+            let stale = StalePlan::new(&plan, step.undecided);
+            (stale.describe(), stale.next_steps(policy))
+        }
         Status::Invalid => (
-            "is invalid",
-            format!("tl why {plan}   # it has to be rewritten"),
+            "is invalid".to_owned(),
+            vec![format!("tl why {plan}   # it has to be rewritten")],
         ),
         Status::Draft => (
-            "is a draft, not approved",
-            match policy.approval.requires_person() {
+            "is a draft, not approved".to_owned(),
+            vec![match policy.approval.requires_person() {
                 true => ask_person_next_step(&plan),
                 false => format!("tl approve {plan}   # ask the person"),
-            },
+            }],
         ),
     };
     Some(Objection::new(
         format!("`{file}` cannot be written: its plan `{plan}` {why}"),
-        vec![first, again],
+        steps.into_iter().chain([again]).collect(),
     ))
 }

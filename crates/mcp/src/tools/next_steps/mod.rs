@@ -27,6 +27,10 @@ pub(crate) fn render_step(text: &str, tools: &ChosenTools, profiles: &[Profile])
             let asks = "asks the person, or waits for them".to_owned();
             (vec!["approve".to_owned(), node], Some(asks))
         }
+        NextStep::AskToRevalidate { node } => {
+            let shows = "shows what changed above it; plan_keep asks the person".to_owned();
+            (vec!["revalidate".to_owned(), node], Some(shows))
+        }
         NextStep::OpenFile { path, purpose } => match locate_plan(profiles, &path) {
             Some(place) => {
                 let then = match purpose {
@@ -171,7 +175,7 @@ fn find_offered_call(
 
 #[cfg(test)]
 mod tests {
-    use domain::approval::ask_person_next_step;
+    use domain::approval::{ask_person_next_step, ask_to_revalidate_next_step};
     use domain::profile::{Profile, built_in_profile};
     use serde_json::{Value, json};
 
@@ -324,6 +328,12 @@ mod tests {
                 "plan_approve",
                 "act-1",
                 "asks the person, or waits for them",
+            ),
+            (
+                &ask_to_revalidate_next_step("act-1"),
+                "plan_stale",
+                "act-1",
+                "shows what changed above it; plan_keep asks the person",
             ),
         ] {
             assert_eq!(
