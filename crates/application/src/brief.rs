@@ -8,6 +8,7 @@ use domain::briefing::{
     self, Attention, BRIEFING_OPENING, Briefing, BriefingLine, LevelSummary, MAX_LISTED_ITEMS,
     TextBudget,
 };
+use domain::gates::describe_unadopted_decisions;
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::node::Status;
@@ -133,7 +134,11 @@ fn explain_briefing_on(
         .map(|profile| profile.render_hierarchy())
         .collect();
     let describe = |waiting| PlanSummary::describe_waiting(ctx, state, waiting, MAX_LISTED_ITEMS);
-    let (urgent, drafts) = (describe(&summary.urgent)?, describe(&summary.drafts)?);
+    let urgent = describe(&summary.urgent)?;
+    // Others may have approved them: that counts once the clone is adopted.
+    let drafts = Some(&summary.drafts).filter(|_| ctx.unadopted_decisions() == 0);
+    let draft_total = drafts.map_or(0, |drafts| drafts.total);
+    let drafts = drafts.map(describe).transpose()?.unwrap_or_default();
     let render = |one: &Waiting| Attention {
         path: one.path.clone(),
         status: one.status,
@@ -155,7 +160,6 @@ fn explain_briefing_on(
         .iter()
         .map(|(path, one)| (path.as_str(), one.by.to_string(), one.reason.as_str()))
         .collect();
-    let untrusted = describe_untrusted(ctx);
     let briefing = Briefing {
         hierarchies,
         levels: summarise_levels(ctx, summary),
@@ -168,14 +172,14 @@ fn explain_briefing_on(
         urgent: urgent.iter().map(render).collect(),
         urgent_total: summary.urgent.total,
         drafts: drafts.iter().map(render).collect(),
-        draft_total: summary.drafts.total,
+        draft_total,
         requests,
         comments,
         last_plan: find_last_plan(ctx, state, &own_files)?,
         steps: list_briefing_steps(ctx, state, summary)?,
         other_sessions: others.iter().map(LiveSessionView::render_line).collect(),
         faults: request.faults,
-        untrusted: untrusted.as_deref(),
+        untrusted: describe_untrusted(ctx),
         trail,
     };
     let mut composed = None;
@@ -271,7 +275,7 @@ pub(crate) fn compose_for_host(
     text
 }
 
-/// Returns what a person has to decide before policy and history can be trusted again, for the
+/// Returns what a person has to decide before decisions, policy and history can be trusted, for the
 /// agent to pass on.
 fn describe_untrusted(ctx: &Context<'_>) -> Option<String> {
     let mut lines: Vec<String> = ctx
@@ -291,6 +295,16 @@ fn describe_untrusted(ctx: &Context<'_>) -> Option<String> {
         return None;
     }
     lines.push(
+    let unadopted = match ctx.unadopted_decisions() {
+        0 => None,
+        count => Some(describe_unadopted_decisions(count)),
+    };
+    let lines: Vec<String> = unadopted.into_iter().chain(describe_doubts(ctx)).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Returns why policy or history is not the one a person accepted.
+fn describe_doubts(ctx: &Context<'_>) -> Option<String> {
         "Tell the person; they decide in their own terminal: tl check, tl policy.".to_owned(),
     );
     Some(lines.join("\n"))

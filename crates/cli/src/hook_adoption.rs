@@ -4,14 +4,14 @@
 //! used at all; decision files of others are left out, and the gates are evaluated without them.
 
 use application::handle_host_event::{EventOutcome, TouchedPlan, evaluate_unadopted};
-use domain::gates::{FiredGate, Unadopted};
+use domain::gates::{FiredGate, Unadopted, describe_unadopted_decisions};
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::policy::Policy;
 use domain::profile::Profile;
-use domain::text::count_with_noun;
 use domain::typed_command;
 
 use crate::hook_ledger::LedgerFile;
+use crate::standing_problem::is_told_to_agent_at;
 
 /// Name of the gate in the ledger.
 const ADOPT_GATE: &str = "adopt";
@@ -60,6 +60,11 @@ pub(crate) fn reply_for_unadopted(
         };
     }
     let starts = matches!(event.happening, Happening::SessionStarted { .. });
+    let is_prompt = matches!(event.happening, Happening::PromptSubmitted { .. });
+    // What does not reach the agent must not count as told.
+    if is_prompt && !event.host.accepts_context_with_prompts() {
+        return EventOutcome::default();
+    }
     // The ledger is the memory here: session memory is in the state that must not be used.
     let was_told = || {
         ledger
@@ -67,9 +72,8 @@ pub(crate) fn reply_for_unadopted(
             .iter()
             .any(|line| line.session == event.session && line.gate.as_deref() == Some(ADOPT_GATE))
     };
-    let is_prompt = matches!(event.happening, Happening::PromptSubmitted { .. });
     let is_reminder = !starts && was_told();
-    if is_reminder && !is_prompt {
+    if is_reminder && !is_told_to_agent_at(event, ledger) {
         return EventOutcome::default();
     }
     let warned = vec![FiredGate {
@@ -93,30 +97,26 @@ pub(crate) fn reply_for_unadopted(
     }
 }
 
-/// Adds a notice about decisions of others that do not count, at the start of a session and at every
-/// prompt.
+/// Adds a notice about decisions of others that do not count: for the agent as every standing problem,
+/// for the person at the start of a session.
 pub(crate) fn add_adoption_notice(
     mut handled: EventOutcome,
     event: &HostEvent,
     unadopted_decisions: usize,
+    ledger: &LedgerFile,
 ) -> EventOutcome {
-    let starts = matches!(event.happening, Happening::SessionStarted { .. });
-    let is_prompt = matches!(event.happening, Happening::PromptSubmitted { .. });
-    if unadopted_decisions == 0 || !(starts || is_prompt) {
+    if unadopted_decisions == 0 || !is_told_to_agent_at(event, ledger) {
         return handled;
     }
-    let notice = format!(
-        "Throughline: this clone is not adopted yet, so {} of others (approvals, for example) do not count here. \
-         Ask the person to run `tl state adopt` in their own terminal.",
-        count_with_noun(unadopted_decisions, "decision", "decisions"),
-    );
+    let notice = describe_unadopted_decisions(unadopted_decisions);
     let reply = &mut handled.reply;
-    // At a start it comes last: a host that compacts is recognised by the first words of the briefing.
     reply.context = Some(match reply.context.take() {
+        // A briefing says it among its first lines.
+        Some(context) if context.contains(&notice) => context,
         Some(context) => format!("{context}\n{notice}"),
         None => notice.clone(),
     });
-    if starts {
+    if matches!(event.happening, Happening::SessionStarted { .. }) {
         reply.notice.get_or_insert(notice);
     }
     handled

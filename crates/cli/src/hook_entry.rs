@@ -303,6 +303,7 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
         set_fallback_reply(fallback_reply(event, &call, &files, &Policy::default()));
     })?;
     let policy = &project.settings.policy;
+    let ledger = LedgerFile::in_project(root);
     let call = ObservedCall::from_event(&files, &project.profiles, event);
     // Before the state is opened: these gates must hold when it cannot be.
     if let Some(refused) = call.refuse_without_state(event, policy) {
@@ -313,7 +314,9 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
     // Opening the store takes about 1 ms of CPU; most calls do not need it.
     if !call.concerns_state(event, policy) && !may_have_news {
         return Ok(match settings_problem {
-            Some(_) => EventOutcome::default(),
+            Some(problem) => {
+                add_settings_problem(EventOutcome::default(), event, &problem, &ledger)
+            }
             None => report_weakened_gates(EventOutcome::default(), event, &project),
         });
     }
@@ -331,7 +334,7 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
     // It is recorded now; a fault from here on must not leave a note that records it again.
     set_unrecorded_call(None);
     match settings_problem {
-        Some(problem) => Ok(add_settings_problem(handled, event, &problem)),
+        Some(problem) => Ok(add_settings_problem(handled, event, &problem, &ledger)),
         None => Ok(report_weakened_gates(handled, event, &project)),
     }
 }
@@ -408,6 +411,7 @@ fn evaluate_on_state(
                 handled,
                 event,
                 ctx.unadopted_decisions(),
+                &ledger,
             ))
         },
     )?;

@@ -230,6 +230,15 @@ impl LedgerFile {
             .collect()
     }
 
+    /// Whether no call of a session that finished since its last prompt could pass a text on to the
+    /// agent.
+    pub(crate) fn has_told_nothing_since_prompt(&self, session: &str) -> bool {
+        let lines = self.read_latest_lines();
+        let own = lines.iter().rev().filter(|line| line.session == session);
+        own.take_while(|line| line.event != "prompt-submitted")
+            .all(|line| line.event != "tool-finished" || line.outcome != HookOutcome::Context)
+    }
+
     /// Reads the last 64 KiB, oldest line first: bounded work for the dashboard and the hooks.
     pub(crate) fn read_latest_lines(&self) -> Vec<HookLedgerLine> {
         let mut bytes = Vec::new();

@@ -11,10 +11,13 @@ use application::handle_host_event::EventOutcome;
 use domain::host_event::{Happening, HostEvent};
 use domain::profile::Profile;
 use domain::settings::Settings;
+use domain::text::end_sentence;
 use store::private_files::read_own_file;
 
+use crate::hook_ledger::LedgerFile;
 use crate::project_file::{CONFIG_FILE, read_config_text};
 use crate::settings::{self, PROFILES_FOLDER};
+use crate::standing_problem::is_told_to_agent_at;
 use crate::wiring::{Project, refuse_foreign_entries};
 
 /// The copy, relative to the project. Not in git, see `git_ignore`.
@@ -162,38 +165,46 @@ impl Project {
     }
 }
 
-/// Adds a message about broken settings to the reply where people and agents read it: at the start of
-/// a session, at a prompt, and at a stop.
+/// Adds a message about broken settings to the reply where it is read: by the agent as every standing
+/// problem, by the person at the start of a session, at a prompt and at a stop.
 pub(crate) fn add_settings_problem(
     mut handled: EventOutcome,
     event: &HostEvent,
     problem: &Failure,
+    ledger: &LedgerFile,
 ) -> EventOutcome {
+    let goes_to_agent = is_told_to_agent_at(event, ledger);
+    // Context at a stop would make some hosts go on: there the person alone is told.
+    let is_for_person = matches!(
+        event.happening,
+        Happening::SessionStarted { .. }
+            | Happening::PromptSubmitted { .. }
+            | Happening::Stopping { .. }
+    );
+    if !goes_to_agent && !is_for_person {
+        return handled;
+    }
     let steps: String = problem
         .next_steps
         .iter()
         .map(|step| format!("\n  next: {step}"))
         .collect();
     let message = format!(
-        "Throughline: {}. Until it is fixed, the last good settings stay in force.{steps}",
-        problem.message
+        "Throughline: {} Until it is fixed, the last good settings stay in force.{steps}",
+        end_sentence(&problem.message)
     );
     let reply = &mut handled.reply;
-    let goes_to_agent = match event.happening {
-        Happening::SessionStarted { .. } | Happening::PromptSubmitted { .. } => true,
-        // Context at a stop would make some hosts go on.
-        Happening::Stopping { .. } => false,
-        _ => return handled,
-    };
     if goes_to_agent {
         reply.context = Some(match reply.context.take() {
             Some(context) => format!("{context}\n{message}"),
             None => message.clone(),
         });
     }
-    reply.notice = Some(match reply.notice.take() {
-        Some(notice) => format!("{notice}\n{message}"),
-        None => message,
-    });
+    if is_for_person {
+        reply.notice = Some(match reply.notice.take() {
+            Some(notice) => format!("{notice}\n{message}"),
+            None => message,
+        });
+    }
     handled
 }

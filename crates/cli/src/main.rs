@@ -29,6 +29,7 @@ mod project_file;
 mod renamed_commands;
 mod settings;
 mod settings_stamp;
+mod standing_problem;
 mod status_line;
 mod store_pool;
 mod styled;

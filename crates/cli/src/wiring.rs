@@ -696,8 +696,12 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             } else {
                 "this clone is not adopted yet"
             };
+            let step = match is_called_by_person() {
+                true => "tl state adopt   # in your own terminal",
+                false => "ask the person to run `tl state adopt` in their own terminal",
+            };
             ui.print_message(format_args!(
-                "{}: {what} of others not counted: {why}; next: tl state adopt   # in your own terminal",
+                "{}: {what} of others not counted: {why}; next: {step}",
                 styled(WARN, "note")
             ));
         }

@@ -52,6 +52,15 @@ pub fn reveal_invisible(line: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Returns a text with the full stop that ends it, unless it ends with a mark of its own.
+#[must_use]
+pub fn end_sentence(text: &str) -> Cow<'_, str> {
+    match text.ends_with(['.', '?', '!']) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{text}.")),
+    }
+}
+
 /// Formats a count with its noun: `1 plan`, `3 plans`.
 #[must_use]
 pub fn count_with_noun(number: usize, one: &str, many: &str) -> String {
@@ -82,6 +91,17 @@ mod tests {
             ),
         ] {
             assert_eq!(reveal_invisible(line), shown);
+        }
+    }
+
+    #[test]
+    fn a_sentence_ends_with_one_mark() {
+        for (text, ended) in [
+            ("wrong", "wrong."),
+            ("Wrong.", "Wrong."),
+            ("this?", "this?"),
+        ] {
+            assert_eq!(end_sentence(text), ended);
         }
     }
 }

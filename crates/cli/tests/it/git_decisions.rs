@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use testkit::{Answer, Project};
 
-use crate::{binary, finished};
+use crate::{as_session, binary, finished};
 
 /// A clone of a shared repository, as one person uses it.
 pub(crate) struct Copy {
@@ -181,7 +181,22 @@ fn a_clone_counts_the_decisions_of_others_after_adoption() {
             .context()
             .is_some_and(|text| text.contains("not adopted") && text.contains("`tl state adopt`"))
     };
-    assert!(is_told(&session.start("startup")));
+    let start = session.start("startup").context().unwrap_or_default();
+    let second = start.lines().nth(1).unwrap_or_default();
+    assert!(
+        second.contains("not adopted") && second.contains("`tl state adopt`"),
+        "before anything rests on approvals: {start}"
+    );
+    assert_eq!(start.matches("not adopted").count(), 1, "{start}");
+    assert!(
+        !start.contains("draft"),
+        "others may have approved: {start}"
+    );
+    let told = as_session(&bob.project, "bob's", &["status"]).stderr;
+    assert!(
+        told.contains("ask the person to run `tl state adopt`"),
+        "an agent cannot: {told}"
+    );
     assert!(is_told(&session.prompt("go on")));
     assert!(is_told(&session.prompt("go on")), "at every prompt");
     let (refused, _) = session.write("acts/act-1/chapters/chapter-03/plan.md", "# Chapter 3\n");

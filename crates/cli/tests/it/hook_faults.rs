@@ -1009,3 +1009,24 @@ fn a_folder_that_may_not_be_written_stops_nobody() {
         assert_eq!(answer.block(), None);
     }
 }
+
+#[test]
+fn a_host_without_context_at_prompts_is_told_of_a_foreign_state_by_its_next_call() {
+    let project = planned();
+    let home = project.root().with_file_name("another-home");
+    let session = project
+        .session_of("cursor", "s")
+        .with_environment("THROUGHLINE_HOME", home.to_str().expect("Unicode"));
+    let input = json!({ "command": "make" });
+    for _ in 0..2 {
+        let prompt = session.event("beforeSubmitPrompt", json!({ "prompt": "go on" }));
+        assert_eq!(prompt.context(), None, "the host drops it");
+        let told = [
+            session.after("Shell", &input),
+            session.after("Shell", &input),
+        ];
+        let told = told.map(|answer| answer.context().unwrap_or_default());
+        assert!(told[0].contains("`tl state adopt`"), "{told:?}");
+        assert_eq!(told[1], "", "once for each prompt");
+    }
+}

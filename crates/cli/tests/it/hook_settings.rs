@@ -169,3 +169,37 @@ fn a_broken_profile_is_reported_and_its_last_good_version_stays_in_force() {
     let context = session.prompt("go on").context().unwrap_or_default();
     assert!(!context.contains("last good"), "{context}");
 }
+
+#[test]
+fn a_host_without_context_at_prompts_is_told_of_broken_settings_by_its_next_call() {
+    let project = planned();
+    let session = project.session_of("cursor", "s");
+    let _ = session.event("sessionStart", json!({}));
+    let wrong = replaced(
+        &project,
+        "config.toml",
+        "[policy.gates]\nhierarchy = \"blok\"\n",
+    );
+    let input = json!({ "command": "make" });
+    for _ in 0..2 {
+        let prompt = session.event("beforeSubmitPrompt", json!({ "prompt": "go on" }));
+        assert_eq!(prompt.context(), None, "the host drops it");
+        let told = [
+            session.after("Shell", &input),
+            session.after("Shell", &input),
+        ];
+        let told = told.map(|answer| answer.context().unwrap_or_default());
+        assert!(
+            told[0].contains("did you mean `block`? Until it is fixed, the last good settings"),
+            "{told:?}"
+        );
+        assert!(
+            !told[1].contains("last good"),
+            "once for each prompt: {told:?}"
+        );
+    }
+    wrong.repair();
+    let _ = session.event("beforeSubmitPrompt", json!({ "prompt": "go on" }));
+    let context = session.after("Shell", &input).context().unwrap_or_default();
+    assert!(!context.contains("last good"), "{context}");
+}

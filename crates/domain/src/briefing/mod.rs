@@ -47,7 +47,7 @@ pub struct Briefing<'a> {
     /// Failures of hooks since the last contact.
     pub faults: Option<&'a str>,
     /// What a person has to decide before policy and history can be trusted again.
-    pub untrusted: Option<&'a str>,
+    pub untrusted: Option<String>,
     /// The session's position, in a project with a trail.
     pub trail: Option<TrailBriefing>,
 }
@@ -97,12 +97,12 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     let mut lines = vec![render_opening_line(briefing)];
     // Trust and hook failures come before everything else: they say how far the rest can be relied
     // on.
-    if let Some(untrusted) = briefing.untrusted {
+    if let Some(untrusted) = &briefing.untrusted {
         lines.push(BriefingLine::new(
             "untrusted",
             LineSeverity::Must,
-            "policy or history is not the one a person accepted",
-            untrusted,
+            "policy, history or the decisions of others wait for a person's word",
+            untrusted.as_str(),
         ));
     }
     if let Some(faults) = briefing.faults {

@@ -5,6 +5,7 @@ use super::event::{Event, IntendedChange, Objections, Subject};
 use super::{Gate, GateScope, Objection};
 use crate::host_event::FileEffect;
 use crate::policy::{GateMode, Policy};
+use crate::text::count_with_noun;
 
 pub(super) const GATE: Gate = Gate {
     name: "adopt",
@@ -58,6 +59,16 @@ impl Unadopted {
         let next_steps = next_steps.iter().map(|step| (*step).to_owned());
         Objection::new(why.to_owned(), next_steps.collect())
     }
+}
+
+/// Describes decisions of others that do not count, and what a person does about it.
+#[must_use]
+pub fn describe_unadopted_decisions(count: usize) -> String {
+    format!(
+        "Throughline: this clone is not adopted yet, so {} of others (approvals, for example) do not count here. \
+         Ask the person to run `tl state adopt` in their own terminal.",
+        count_with_noun(count, "decision", "decisions"),
+    )
 }
 
 fn check_adoption<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

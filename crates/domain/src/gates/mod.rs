@@ -27,7 +27,7 @@ mod session;
 mod shrink;
 mod stats;
 
-pub use self::adopt::Unadopted;
+pub use self::adopt::{Unadopted, describe_unadopted_decisions};
 pub use self::call_facts::{CallFacts, CalledPlan, concerns_state, find_unchecked};
 use self::event::Objections;
 pub use self::event::{
