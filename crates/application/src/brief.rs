@@ -13,8 +13,9 @@ use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::node::Status;
 use domain::operation::Channel;
+use domain::plan_document::{DocumentPosition, MILESTONES_PROFILE};
 use domain::ports::Snapshot;
-use domain::profile::{ApprovalNeed, locate_plan};
+use domain::profile::{Profile, locate_plan};
 use domain::trail;
 use serde::Serialize;
 
@@ -26,6 +27,7 @@ use crate::handle_host_event::find_recorded;
 use crate::live_sessions::{LiveSessionView, LiveSessions, list_live_sessions};
 use crate::next_work::list_briefing_steps;
 use crate::observe::observe_plans;
+use crate::plan_documents::find_current_position;
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::project_status::Attention as Waiting;
 use crate::sessions::gather_trail_briefing;
@@ -175,6 +177,7 @@ fn explain_briefing_on(
         draft_total,
         requests,
         comments,
+        document: find_document(ctx, state, summary)?,
         last_plan: find_last_plan(ctx, state, &own_files)?,
         steps: list_briefing_steps(ctx, state, summary)?,
         other_sessions: others.iter().map(LiveSessionView::render_line).collect(),
@@ -198,6 +201,19 @@ fn explain_briefing_on(
         kept,
         cut,
     })
+}
+
+/// Returns the plan document that this session works on, in a project of milestones.
+fn find_document(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    summary: &PlanSummary,
+) -> Result<Option<DocumentPosition>, Failure> {
+    let is_kept = |profile: &Profile| profile.name == MILESTONES_PROFILE;
+    match ctx.profiles.iter().any(is_kept) && summary.has_documents() {
+        true => find_current_position(ctx, state),
+        false => Ok(None),
+    }
 }
 
 /// Returns the plan that this session changed last, with its status.
@@ -227,9 +243,9 @@ fn summarise_levels<'s>(ctx: &Context<'s>, summary: &PlanSummary) -> Vec<LevelSu
             let Some(count) = summary.count_of_level(&level.name) else {
                 continue;
             };
-            let (settled, settled_word) = match profile.approval {
-                ApprovalNeed::Required => (count.by_status.approved, "approved"),
-                ApprovalNeed::Optional => (count.completed, "complete"),
+            let (settled, settled_word) = match count.asking {
+                0 => (count.completed, "complete"),
+                _ => (count.by_status.approved, "approved"),
             };
             levels.push(LevelSummary {
                 level: &level.name,
@@ -278,6 +294,16 @@ pub(crate) fn compose_for_host(
 /// Returns what a person has to decide before decisions, policy and history can be trusted, for the
 /// agent to pass on.
 fn describe_untrusted(ctx: &Context<'_>) -> Option<String> {
+    let unadopted = match ctx.unadopted_decisions() {
+        0 => None,
+        count => Some(describe_unadopted_decisions(count)),
+    };
+    let lines: Vec<String> = unadopted.into_iter().chain(describe_doubts(ctx)).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Returns why policy or history is not the one a person accepted.
+fn describe_doubts(ctx: &Context<'_>) -> Option<String> {
     let mut lines: Vec<String> = ctx
         .store
         .history_state()
@@ -295,16 +321,6 @@ fn describe_untrusted(ctx: &Context<'_>) -> Option<String> {
         return None;
     }
     lines.push(
-    let unadopted = match ctx.unadopted_decisions() {
-        0 => None,
-        count => Some(describe_unadopted_decisions(count)),
-    };
-    let lines: Vec<String> = unadopted.into_iter().chain(describe_doubts(ctx)).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
-}
-
-/// Returns why policy or history is not the one a person accepted.
-fn describe_doubts(ctx: &Context<'_>) -> Option<String> {
         "Tell the person; they decide in their own terminal: tl check, tl policy.".to_owned(),
     );
     Some(lines.join("\n"))

@@ -10,7 +10,7 @@ use domain::ids::NodeId;
 use domain::needs::is_open;
 use domain::next_work::{Holding, NextKind, describe_ready_reason, rank_of_item};
 use domain::node::{Node, Progress, Status};
-use domain::plan_document::MILESTONES_PROFILE;
+use domain::plan_document::{DocumentStage, MILESTONES_PROFILE};
 use domain::ports::{HeldClaim, NodeKey, Snapshot};
 use domain::profile::Profile;
 use domain::record;
@@ -30,6 +30,7 @@ use crate::coordination::load_node_key;
 use crate::failure::Failure;
 use crate::locate::load_with_ancestors;
 use crate::observe::{load_plan_tree, observe_then_read};
+use crate::plan_documents::{find_current_position, list_document_positions};
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::project_status::Attention;
 use crate::ready_nodes::ReadyNodes;
@@ -197,7 +198,16 @@ pub(crate) fn list_briefing_steps(
         items.extend(ready.into_iter().filter(is_meant));
         items.sort_by_key(|item| item.rank);
     }
-    let steps = items.into_iter().take(MAX_BRIEFING_STEPS).map(|item| {
+    let documents = list_document_steps(ctx, state, summary)?;
+    let current = match documents.is_empty() {
+        true => None,
+        false => find_current_position(ctx, state)?.map(|position| position.document),
+    };
+    // Drafts that were left are no next step of this session; a broken document is.
+    let is_due =
+        |item: &NextItem| item.kind == NextKind::Stale || current.as_ref() == Some(&item.path);
+    let items = documents.into_iter().filter(is_due).chain(items);
+    let steps = items.take(MAX_BRIEFING_STEPS).map(|item| {
         let title = item.title.map(|title| format!(" “{title}”"));
         let what = format!(
             "{}{}: {}",
@@ -262,6 +272,7 @@ fn rank_next_work(
         });
     }
     items.extend(list_open_reviews(ctx, state)?);
+    items.extend(list_document_steps(ctx, state, summary)?);
     items.extend(list_flow_steps(ctx, state)?);
     items.extend(find_next_tick(ctx, state)?);
     // Stable: within a rank the order of the tree and of the sources stays.
@@ -507,6 +518,40 @@ fn list_open_reviews(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<Next
             reason,
             action: format!("tl review status {subject}"),
             ..build_item(ctx, kind, &subject, "review")
+        });
+    }
+    Ok(items)
+}
+
+/// Returns the next steps of plan documents before their milestones are worked on.
+fn list_document_steps(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    summary: &PlanSummary,
+) -> Result<Vec<NextItem>, Failure> {
+    if !summary.has_documents() {
+        return Ok(Vec::new());
+    }
+    let active = ActiveRuns::load(state)?;
+    let mut items = Vec::new();
+    for position in list_document_positions(state)? {
+        let is_changed = position.stage == DocumentStage::ChangedOutside;
+        // The current step of a workflow on it is an item of its own.
+        if !is_changed && active.0.iter().any(|run| run.subject == position.document) {
+            continue;
+        }
+        let Some(step) = position.next_step() else {
+            continue;
+        };
+        let kind = match is_changed {
+            true => NextKind::Stale,
+            false => NextKind::Node,
+        };
+        items.push(NextItem {
+            reason: step.what,
+            action: step.command,
+            title: position.title,
+            ..build_item(ctx, kind, &position.document, "plan")
         });
     }
     Ok(items)

@@ -12,6 +12,7 @@ use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId, StoreId};
 use domain::node::{Node, Progress, Status};
 use domain::operation::Operation;
+use domain::plan_document::milestones_profile;
 use domain::ports::{Snapshot, StoreFault, Transaction};
 use domain::trail;
 use domain::tree::{FactMismatch, Tree};
@@ -83,6 +84,12 @@ impl PlanSummary {
     pub(crate) fn count_of_level(&self, name: &str) -> Option<&LevelCount> {
         let count = self.levels.get(name)?;
         (count.by_status.total() > 0).then_some(count)
+    }
+
+    /// Whether there are plan documents. Most projects have none, and need not be searched for them.
+    pub(crate) fn has_documents(&self) -> bool {
+        let mut levels = milestones_profile().levels.iter();
+        levels.any(|level| level.root && self.count_of_level(&level.name).is_some())
     }
 
     /// Returns the number of all plans.

@@ -4,6 +4,7 @@ use domain::approval::approval_next_step;
 use domain::briefing::TrailPlace;
 use domain::duplicate_ids::{id_of_alias, is_duplicate, renumber_command};
 use domain::node::{Node, Progress, Status};
+use domain::plan_document::{DocumentPosition, DocumentStage};
 use domain::ports::Snapshot;
 use domain::tree::Tree;
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ use crate::decisions::describe_unsigned_approval;
 use crate::failure::Failure;
 use crate::live_sessions::{LiveSessionView, list_other_sessions};
 use crate::observe::{load_plan_tree, observe_then_read};
-use crate::plan_documents::find_frozen_edit;
+use crate::plan_documents::{find_frozen_edit, list_document_positions};
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::scan::ScanScope;
 use crate::sessions::{load_current_trail, trail_places};
@@ -261,6 +262,9 @@ fn complete_status(
     mut status: ProjectStatus,
 ) -> Result<ProjectStatus, Failure> {
     status.copy_differences = ctx.copy_differences();
+    let changed = list_changed_documents(state)?;
+    status.attention_total += changed.len();
+    status.attention.splice(0..0, changed);
     if domain::trail::has_trail_profile(ctx.profiles) {
         status.trail = Some(
             load_current_trail(ctx, state)?
@@ -269,6 +273,24 @@ fn complete_status(
         );
     }
     Ok(status)
+}
+
+/// Returns the plan documents whose file was changed outside of `tl`. Frozen ones are stale plans and
+/// listed as such.
+fn list_changed_documents(state: &dyn Snapshot) -> Result<Vec<Attention>, Failure> {
+    let positions = list_document_positions(state)?.into_iter();
+    let changed = positions.filter(|one| one.stage == DocumentStage::ChangedOutside);
+    let describe = |one: DocumentPosition| {
+        let step = one.next_step()?;
+        Some(Attention {
+            path: one.document,
+            title: one.title,
+            status: Status::Draft,
+            reason: Some(step.what),
+            next_step: step.command,
+        })
+    };
+    Ok(changed.filter_map(describe).collect())
 }
 
 /// Returns the status of these nodes of a tree, with at most `most` nodes that need a decision.

@@ -4,10 +4,12 @@ use domain::duplicate_ids::{describe_duplicate, renumber_command};
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
+use domain::plan_document::{DocumentRecord, MILESTONES_PROFILE};
 use domain::planning_prompt::{Ancestor, ParentExtent, render_parent_context};
 use domain::ports::Snapshot;
 use domain::presence::returned_nodes;
 use domain::profile::PlanPlace;
+use domain::record;
 use domain::session_state::Conversation;
 use domain::shell_line::quote_word;
 use domain::text::count_with_noun;
@@ -17,6 +19,7 @@ use crate::brief::compose_for_host;
 use crate::context::{Context, Notice, shorten_notices};
 use crate::failure::Failure;
 use crate::locate::{load_node_path, load_parent};
+use crate::plan_documents::open_document;
 use crate::plan_node::child_names;
 use crate::plan_warnings::collect_warnings;
 use crate::removed_scenarios::is_item;
@@ -168,6 +171,9 @@ fn describe_changed_plan(
     node: &Node,
     change: ObservedChange,
 ) -> Result<Option<ChangedPlan>, Failure> {
+    if let Some(line) = describe_changed_document(ctx, state, node)? {
+        return Ok(Some(ChangedPlan::Line(line)));
+    }
     let path = load_node_path(state, node)?;
     // An unapproved parent is reported here as well as by the gate: the gate may only warn, and a
     // shell command can write a plan that no hook saw beforehand.
@@ -212,6 +218,35 @@ fn describe_changed_plan(
         (Content::Text { .. }, None) => return Ok(Some(ChangedPlan::Quiet(path))),
     };
     Ok(Some(ChangedPlan::Line(line)))
+}
+
+/// Describes a plan document whose file is not the one that was written last: what is wrong with it, and
+/// the ways out; `None` for any other node.
+fn describe_changed_document(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<String>, Failure> {
+    if node.profile != MILESTONES_PROFILE || node.parent.is_some() {
+        return Ok(None);
+    }
+    let id = node.alias.clone();
+    let Some(record) = record::read_record::<DocumentRecord>(state, &id)? else {
+        return Ok(None);
+    };
+    // Our commands write the file and the record together.
+    if node.content.version_hash() == Some(record.written) {
+        return Ok(None);
+    }
+    match open_document(ctx, state, id, record) {
+        Err(failure) if failure.is_rejection() => {
+            let steps = failure.next_steps.iter();
+            let steps: String = steps.map(|step| format!("\n  next: {step}")).collect();
+            Ok(Some(format!("- {}{steps}", failure.message)))
+        }
+        // Put right since the scan, or not to be judged now: the next command about it says so.
+        Ok(_) | Err(_) => Ok(None),
+    }
 }
 
 /// Gives the parent's plan, unless the agent or subagent has already read it or been given it.

@@ -2,9 +2,12 @@
 
 use domain::approval::UndecidedPlan;
 use domain::host_event::{FileEffect, HostEvent};
+use domain::ids::NodeId;
 use domain::node::{Node, Status};
+use domain::plan_document::{DocumentRecord, split_document_path};
 use domain::ports::{PlanFiles, Snapshot, StoreFault};
 use domain::profile::{PlanPlace, Profile, locate_items, locate_plan};
+use domain::record;
 
 use crate::locate::load_parent;
 use crate::scan::ScanScope;
@@ -97,6 +100,28 @@ pub(super) fn touched_item_plans<'p>(
         .collect()
 }
 
+/// Returns the recorded nodes of the plan documents whose `plan.json` a call changes.
+pub(super) fn touched_documents(
+    state: &dyn Snapshot,
+    files: &[String],
+) -> Result<Vec<NodeId>, StoreFault> {
+    let mut found = Vec::new();
+    for id in files.iter().filter_map(|file| document_of_plan_file(file)) {
+        if let Some(record) = record::read_record::<DocumentRecord>(state, id)?
+            && !found.contains(&record.node)
+        {
+            found.push(record.node);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the document whose `plan.json` a file is.
+pub(super) fn document_of_plan_file(file: &str) -> Option<&str> {
+    let (id, name) = split_document_path(file)?;
+    (name == "plan.json").then_some(id)
+}
+
 /// Returns the words of a command line or a prompt that may be paths of plans.
 pub(super) fn path_like_words(text: &str) -> impl Iterator<Item = &str> {
     let separators = |c: char| c.is_whitespace() || "'\"`;|&<>()=,".contains(c);
@@ -113,6 +138,8 @@ pub(super) fn path_like_words(text: &str) -> impl Iterator<Item = &str> {
 pub(crate) struct RecordedPlan {
     pub(crate) node: Option<Node>,
     pub(crate) parent: Option<Node>,
+    /// The uppermost plan above the node that is not approved.
+    pub(crate) undecided: Option<UndecidedPlan>,
 }
 
 /// Finds the node of a plan file's place, and its parent.
@@ -134,15 +161,28 @@ pub(crate) fn find_recorded(
         };
         found.parent = found.node.take();
         found.node = candidates.into_iter().find(fits);
+        if let (None, Some(parent)) = (&found.undecided, &found.parent) {
+            found.undecided = describe_undecided(place, depth, parent);
+        }
     }
     if place.level.is_flat()
         && let Some(node) = &found.node
     {
-    /// The uppermost plan above the node that is not approved.
-    pub(crate) undecided: Option<UndecidedPlan>,
         found.parent = load_parent(state, node)?;
     }
     Ok(found)
+}
+
+/// Returns the plan at the first `depth` aliases of a place if it waits for a decision.
+fn describe_undecided(place: &PlanPlace<'_>, depth: usize, node: &Node) -> Option<UndecidedPlan> {
+    let level = place.profile.find_level(&node.level);
+    // A level without files has nothing to approve by itself.
+    let is_asked = level.is_none_or(|level| level.file.is_some());
+    let path = || place.aliases.get(..depth).unwrap_or_default().join("/");
+    (is_asked && node.status() != Status::Approved).then(|| UndecidedPlan {
+        path: path(),
+        status: node.status(),
+    })
 }
 
 /// Returns the smallest scan scope that shows what happens to a plan.
@@ -158,18 +198,3 @@ pub(super) fn scan_scope_of(
         (None, None) => ScanScope::Everything,
     })
 }
-        if let (None, Some(parent)) = (&found.undecided, &found.parent) {
-            found.undecided = describe_undecided(place, depth, parent);
-        }
-/// Returns the plan at the first `depth` aliases of a place if it waits for a decision.
-fn describe_undecided(place: &PlanPlace<'_>, depth: usize, node: &Node) -> Option<UndecidedPlan> {
-    let level = place.profile.find_level(&node.level);
-    // A level without files has nothing to approve by itself.
-    let is_asked = level.is_none_or(|level| level.file.is_some());
-    let path = || place.aliases.get(..depth).unwrap_or_default().join("/");
-    (is_asked && node.status() != Status::Approved).then(|| UndecidedPlan {
-        path: path(),
-        status: node.status(),
-    })
-}
-

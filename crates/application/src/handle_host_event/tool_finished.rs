@@ -16,7 +16,10 @@ use super::gather::written_outputs;
 use super::missed_calls::{record_missed_authors, take_over_missed_calls};
 use super::operation_news::{NewsScope, OwnOperations, has_urgent_news, take_operation_news};
 use super::plan_messages::MeantPlans;
-use super::plans::{TouchedPlan, find_recorded, scan_scope_of, touched_item_plans};
+use super::plans::{
+    TouchedPlan, document_of_plan_file, find_recorded, scan_scope_of, touched_documents,
+    touched_item_plans,
+};
 use super::written_prose::record_written_prose;
 use super::{EventContext, EventOutcome, overlaps, plan_messages, signals};
 use crate::brief::compose_briefing_on;
@@ -106,6 +109,10 @@ impl FinishedCall<'_> {
             return finished.finish_on_overlay(ctx);
         }
         let mut operations: Vec<OperationId> = Vec::new();
+        for document in touched_documents(&*tx, surroundings.files)? {
+            let scope = ScanScope::Lineage(document);
+            operations.extend(observe_within(ctx, &mut *tx, scope)?);
+        }
         let items = touched_item_plans(ctx.profiles, surroundings.files);
         let places = surroundings.plans.iter().map(|plan| &plan.place);
         for place in places.chain(&items) {
@@ -162,11 +169,18 @@ impl FinishedCall<'_> {
             || self.is_work(ctx)
             || self.writes_prose(ctx)
             || !touched_item_plans(ctx.profiles, self.surroundings.files).is_empty()
+            || self.writes_document()
     }
 
     /// Whether the call wrote the output of a plan.
     fn writes_prose(&self, ctx: &Context<'_>) -> bool {
         !self.failed && !written_outputs(ctx, self.event, self.call).is_empty()
+    }
+
+    /// Whether the call wrote a plan document past its commands.
+    fn writes_document(&self) -> bool {
+        let mut files = self.surroundings.files.iter();
+        files.any(|file| document_of_plan_file(file).is_some())
     }
 
     /// Returns whether a plan changed that the call does not name, with the scan that found it, others
@@ -258,6 +272,10 @@ impl FinishedCall<'_> {
             Some(_) => Vec::new(),
             None => std::mem::take(&mut conversation.untold),
         };
+        if !untold.is_empty() {
+            conversation.told = None;
+        }
+        let news = news.map(|news| render_news(conversation, news));
         let is_owed = std::mem::take(&mut conversation.owed_a_briefing);
         conversation.briefed_this_turn |= is_owed;
         if is_owed {
@@ -272,10 +290,6 @@ impl FinishedCall<'_> {
                 .chain(of_others)
                 .chain(parents)
                 .collect(),
-        if !untold.is_empty() {
-            conversation.told = None;
-        }
-        let news = news.map(|news| render_news(conversation, news));
             briefing: match is_owed {
                 true => Some(compose_briefing_on(ctx, state, None)?.0),
                 false => None,
@@ -292,7 +306,14 @@ impl FinishedCall<'_> {
         conversation: &mut Conversation,
     ) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
         let agent = self.event.agent.as_deref();
-        let mut touched: Vec<NodeId> = Vec::new();
+        let mut touched = touched_documents(state, self.surroundings.files)?;
+        for id in &touched {
+            let node = state.load_node(*id)?;
+            let version = node.and_then(|node| node.content.version_hash());
+            if let (Some(version), false) = (version, self.failed) {
+                conversation.remember_read(agent, *id, version);
+            }
+        }
         let mut texts: Vec<String> = Vec::new();
         for TouchedPlan { place, effect, .. } in self.surroundings.plans {
             let found = find_recorded(state, place)?;

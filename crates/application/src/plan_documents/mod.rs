@@ -3,6 +3,7 @@
 
 mod document_files;
 mod freeze_staging;
+mod position;
 
 pub mod accept;
 pub mod choose;
@@ -23,3 +24,4 @@ pub(crate) use document_files::{
     refuse_frozen_edit, refuse_frozen_restore, resolve_document, run_with_files,
 };
 pub(crate) use freeze_staging::stage_freeze;
+pub(crate) use position::{find_current_position, list_document_positions};

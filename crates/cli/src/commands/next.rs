@@ -3,6 +3,8 @@
 use application::Failure;
 use application::next_work::{NextItem, list_next_work, take_next_work};
 use clap::Args;
+use domain::plan_document::MILESTONES_PROFILE;
+use domain::profile::Profile;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled, title_suffix};
@@ -64,20 +66,29 @@ impl NextArgs {
                 .print_message(format!("… and {hidden} more (tl next --limit 0)"));
         }
         if view.ready.is_empty() {
-            let profiles = app.find_project()?.profiles;
-            let has_tickets = profiles
-                .iter()
-                .any(|profile| !profile.work_phases.is_empty());
-            app.ui.print_message(match has_tickets {
-                true => "nothing is ready; next: tl ticket new \"what is wanted\"",
-                false => "nothing is ready; next: tl status",
-            });
+            let step = begin_work_command(&app.find_project()?.profiles);
+            app.ui
+                .print_message(format!("nothing is ready; next: {step}"));
         }
         // Circular or unknown dependencies hide nodes from this list, so they are reported with it.
         for problem in &view.problems {
             app.ui.print_warning(problem);
         }
         Ok(ExitCode::Done)
+    }
+}
+
+/// Returns the command that begins new work.
+fn begin_work_command(profiles: &[Profile]) -> &'static str {
+    let has = |is_it: fn(&Profile) -> bool| profiles.iter().any(is_it);
+    if has(|profile| !profile.work_phases.is_empty()) {
+        "tl ticket new \"what is wanted\""
+    } else if has(|profile| profile.name == MILESTONES_PROFILE) {
+        "tl flow start planner --new \"TITLE\""
+    } else if has(|profile| profile.levels.iter().any(|level| level.file.is_some())) {
+        "tl plan   # what can be planned"
+    } else {
+        "tl trail intent \"what this session is for\""
     }
 }
 

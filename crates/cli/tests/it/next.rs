@@ -161,3 +161,48 @@ fn among_several_a_sibling_is_meant() {
     );
     assert_eq!(project.json(&["next"])["problems"], json!([]));
 }
+
+#[test]
+fn a_plan_document_has_a_next_step_until_it_is_frozen() {
+    let project = crate::empty();
+    project.ok(&["init", "--profile", "milestones"]);
+    let next = || project.ok(&["next"]).stdout + &project.ok(&["next"]).stderr;
+    assert!(
+        next().contains("next: tl flow start planner --new"),
+        "{}",
+        next()
+    );
+    project.ok(&["doc", "new", "search"]);
+    assert!(
+        next().contains("tl flow start planner --for search   # a draft without milestones"),
+        "{}",
+        next()
+    );
+    project.ok(&["flow", "start", "planner", "--for", "search"]);
+    assert!(
+        next().contains("tl flow next") && !next().contains("flow start"),
+        "{}",
+        next()
+    );
+    project.ok(&["flow", "abort", "--for", "search"]);
+    project.ok(&["doc", "add-milestone", "--name", "Index"]);
+    assert!(
+        next().contains("tl doc validate --doc search   # a draft with 1 milestone"),
+        "{}",
+        next()
+    );
+    project.write(".throughline/plans/search/plan.json", "{ \"broken\": ");
+    assert!(
+        next().starts_with(
+            "search\n    tl doc validate --doc search   # its plan.json was changed outside"
+        ),
+        "{}",
+        next()
+    );
+    let status = project.ok(&["status"]).stdout;
+    assert!(
+        status.contains("search: its plan.json was changed outside of `tl`")
+            && status.contains("tl doc validate --doc search"),
+        "{status}"
+    );
+}

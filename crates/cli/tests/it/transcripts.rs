@@ -433,6 +433,7 @@ fn compare_on(
     }
 }
 
+const DOCUMENT: &str = ".throughline/plans/search/plan.json";
 const ACT: &str = "acts/act-1/strategic-plan.md";
 const CHAPTER: &str = "acts/act-1/chapters/chapter-01/plan.md";
 
@@ -444,11 +445,11 @@ fn a_story() {
         session.write(ACT, "# Act 1\n\n## Goals\n\nElena finds the map.\n");
         session.write(CHAPTER, "# Chapter 1\n\nThe archive.\n");
         session.person(&["approve", "act-1"]);
-        session.write(CHAPTER, "# Chapter 1\n\nThe archive.\n");
         session.shell("ls");
         session.write(ACT, "# Act 1\n\n## Goals\n\nElena finds a map.\n");
         session.write(ACT, "# Act 1\n\n## Goals\n\nElena finds an old map.\n");
         session.person(&["approve", "act-1"]);
+        session.write(CHAPTER, "# Chapter 1\n\nThe archive.\n");
         session.shell("echo 'Elena loses the map.' >> acts/act-1/strategic-plan.md");
         session.compact();
         session.stop();
@@ -493,6 +494,10 @@ fn milestones() {
         session.start();
         session.prompt("plan the search");
         session.write("src/index.rs", "pub fn build() {}\n");
+        session.write(DOCUMENT, "{ \"broken\": ");
+        session.prompt("go on");
+        session.tl(&["doc", "restore"]);
+        session.shell("echo '{}' > .throughline/plans/search/plan.json");
         session.compact();
         session.stop();
     });

@@ -15,6 +15,7 @@ pub use work_lines::{TicketInProgress, TicketPhases, WorkBriefing};
 
 use crate::next_step::NextStep;
 use crate::node::Status;
+use crate::plan_document::DocumentPosition;
 use crate::text::{clean_line, count_with_noun};
 
 /// The input of a briefing.
@@ -40,6 +41,8 @@ pub struct Briefing<'a> {
     pub comments: Vec<(&'a str, String, &'a str)>,
     /// What can be done next outside of tickets, and the command.
     pub steps: Vec<(String, String)>,
+    /// The plan document that the session works on.
+    pub document: Option<DocumentPosition>,
     /// The plan that the session changed last.
     pub last_plan: Option<(String, Status)>,
     /// Other live sessions, one line each: where they are and what they hold.
@@ -192,15 +195,12 @@ fn other_session_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
 fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     let line =
         |text: String| BriefingLine::new("plans", LineSeverity::High, "it needs attention", text);
+    let mut is_asked = false;
     let mut lines: Vec<BriefingLine> = briefing
         .urgent
         .iter()
-    let mut is_asked = false;
         .take(MAX_LISTED_ITEMS)
         .map(|one| {
-            let reason = one
-                .reason
-                .as_ref()
             let next_step = match NextStep::parse(&one.next_step) {
                 // How to ask is said once.
                 NextStep::AskToRevalidate { .. } if std::mem::replace(&mut is_asked, true) => {
@@ -208,6 +208,9 @@ fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
                 }
                 _ => one.next_step.as_str(),
             };
+            let reason = one
+                .reason
+                .as_ref()
                 .map(|reason| format!(" ({})", clean_line(reason)))
                 .unwrap_or_default();
             let (path, status) = (&one.path, one.status);
@@ -247,7 +250,9 @@ fn render_opening_line(briefing: &Briefing<'_>) -> BriefingLine {
     let ticket = briefing
         .work
         .as_ref()
-        .and_then(|work| Some((work.position.as_ref()?, &work.title)));
+        .and_then(|work| Some((work.position.clone()?, &work.title)));
+    let document = briefing.document.as_ref();
+    let position = ticket.or_else(|| document.map(|one| (one.render_place(), &one.title)));
     let text = match position {
         Some((position, title)) => {
             let title = title

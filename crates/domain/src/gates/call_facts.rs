@@ -4,6 +4,7 @@
 use super::event::CommandFacts;
 use super::{GATES, Gate, has_work_gates};
 use crate::host_event::{FileEffect, Happening, HostEvent};
+use crate::plan_document::split_document_path;
 use crate::policy::Policy;
 use crate::profile::{PlanPlace, Profile, find_expected_path, locate_items, locate_output};
 use crate::trail;
@@ -54,10 +55,12 @@ impl<'c> CallFacts<'c> {
         Some(place.path_alias())
     }
 
-    /// Whether a changed file has the items of a level, or lies where a plan is not read.
+    /// Whether a changed file has the items of a level, belongs to a plan document, or lies where a plan
+    /// is not read.
     fn changes_items_or_misplaced(&self) -> bool {
         self.files.iter().any(|file| {
             locate_items(self.profiles, file).is_some()
+                || split_document_path(file).is_some()
                 || find_expected_path(self.profiles, file).is_some()
         })
     }

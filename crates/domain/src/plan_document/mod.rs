@@ -16,6 +16,7 @@ mod markdown;
 mod model;
 mod patch;
 mod plan_json;
+mod position;
 mod reconcile;
 mod revision;
 mod tree_nodes;
@@ -39,6 +40,7 @@ pub use model::{
 };
 pub use patch::{PatchProblem, PatchedFiles};
 pub use plan_json::{diff_plan_texts, locate_problems, plan_json_schema, read_plan, write_plan};
+pub use position::{DocumentPosition, DocumentStage, DocumentStep};
 pub use reconcile::{
     Reconciliation, RepositoryState, UnchangedIntent, UnprovenCriteria, compare_with_repository,
 };
