@@ -2,7 +2,7 @@
 
 use application::Failure;
 use domain::authorization::{AuthenticatedPrincipal, CredentialKind, Scope};
-use domain::ids::Principal;
+use domain::ids::{Digest32, Principal};
 use domain::text::clean_line;
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use server::RequestSource;
 use server::routing::http::request::Parts;
 
 use super::server::{Server, internal_error};
-use super::{connection_name, convert};
+use super::{SESSION_NAME_DIGITS, connection_name, convert};
 use crate::surface::{Called, failure_value};
 
 /// Returns the principal that the server authenticated; none over stdio.
@@ -22,6 +22,25 @@ pub(super) fn authenticated(ctx: &RequestContext<RoleServer>) -> Option<&Authent
 pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
     ctx.protocol_version()
         .is_some_and(|version| !version.has_initialize())
+}
+
+/// Derives the session name of requests without a session: the same for every request of a client
+/// with one credential, and another for each other credential, client or process. Trail, focus and
+/// claims are kept by it, so two persons' agents must not share one.
+fn derive_session_name(
+    process: &str,
+    credential: Option<&AuthenticatedPrincipal>,
+    client: &str,
+) -> String {
+    // An access token is renewed while its client works on, so it counts by its owner.
+    let owner = credential.map(|who| (&who.principal, who.token_id()));
+    // Quoted, so that no part can run into the next.
+    let parts = format!("{:?}", (process, owner, client));
+    Digest32::of_bytes(parts.as_bytes())
+        .to_string()
+        .chars()
+        .take(SESSION_NAME_DIGITS)
+        .collect()
 }
 
 impl Server {
@@ -44,13 +63,12 @@ impl Server {
         let session = match ctx.extensions.get::<Parts>() {
             // The newest era has no sessions: every request gets a server of its own, and a session
             // name per request would make each call another agent in the history.
-            Some(_) if is_modern(ctx) => self.process_name(),
-            _ => self.connection_name(),
+            Some(_) if is_modern(ctx) => {
+                derive_session_name(self.process_name(), authenticated(ctx), &host)
+            }
+            _ => self.connection_name().to_owned(),
         };
-        Principal::Agent {
-            host,
-            session: session.to_owned(),
-        }
+        Principal::Agent { host, session }
     }
 
     /// Returns the person in whose name the answer to a question counts: the token's, if its scope

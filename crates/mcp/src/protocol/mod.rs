@@ -22,13 +22,16 @@ pub use self::http::{http_router, http_router_around};
 pub use self::server::Server;
 pub use self::stdio::{serve_pipe, serve_stdio};
 
-/// Returns a random session name for a connection: short, because the history shows it.
+/// Length of a session name: short, because the history shows it; 48 bits are enough to tell the
+/// sessions of one project apart.
+const SESSION_NAME_DIGITS: usize = 12;
+
+/// Returns a random session name for a connection.
 fn connection_name() -> String {
-    // 48 random bits: enough to tell the sessions of one project apart.
     uuid::Uuid::new_v4()
         .simple()
         .to_string()
         .chars()
-        .take(12)
+        .take(SESSION_NAME_DIGITS)
         .collect()
 }

@@ -630,6 +630,48 @@ fn keep_notes_and_tick(agent: &mut Client, other: &mut Client) {
     );
 }
 
+/// Two persons' agents are two, although their clients have one name and, in the newest era, no
+/// sessions.
+#[test]
+fn agents_with_two_persons_tokens_share_neither_trail_nor_focus() {
+    for era in [Era::Older, Era::Newest] {
+        let site = Site::serve(&offered(&World::with_profiles(&PROFILES)), |_| {});
+        let [mut anna, mut bob] = ["anna", "bob"]
+            .map(|name| Client::with_token_over_http(site.address, era, &site.person_token(name)));
+        anna.call("ticket_new", json!({ "title": "Export" }));
+        anna.call("ticket_focus", json!({ "action": "enter", "node": "001" }));
+        anna.call("trail_intent", json!({ "focus": "Anna's export" }));
+        bob.call("trail_intent", json!({ "focus": "Bob's import" }));
+        bob.call(
+            "trail_map",
+            json!({ "level": "tactic", "content": "delete it all" }),
+        );
+        let trail = call_hidden(&mut anna, "trail_back", json!({})).to_string();
+        assert!(trail.contains("Anna's export"), "{trail}");
+        assert!(
+            !trail.contains("Bob's") && !trail.contains("delete it all"),
+            "{trail}"
+        );
+        let focus = |agent: &mut Client| agent.call("work_where", json!({}))["focus"].clone();
+        assert_eq!(focus(&mut anna)["stack"][0]["path"], "001");
+        assert!(focus(&mut bob).is_null());
+        // The log tells them apart.
+        for agent in [&mut anna, &mut bob] {
+            call_hidden(
+                agent,
+                "plan_comment",
+                json!({ "node": "001", "text": "Seen." }),
+            );
+        }
+        let log = call_hidden(&mut anna, "work_log", json!({}));
+        let operations = log["operations"].as_array().expect("operations");
+        let authors = operations.iter().filter(|one| one["verb"] == "comment");
+        let authors: Vec<&Value> = authors.map(|one| &one["by"]).collect();
+        assert_eq!(authors.len(), 2, "{log}");
+        assert_ne!(authors[0], authors[1], "{log}");
+    }
+}
+
 /// Older clients get a longer list after they asked for a set; in the newest era a list never
 /// depends on earlier calls.
 #[test]

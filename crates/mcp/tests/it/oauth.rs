@@ -97,6 +97,11 @@ impl Site {
         self.token(&json!({ "sub": "ci", "client_id": "ci", "scope": "agent" }))
     }
 
+    /// Returns a token of a person.
+    pub(crate) fn person_token(&self, name: &str) -> String {
+        self.token(&json!({ "sub": name }))
+    }
+
     fn token(&self, changes: &Value) -> String {
         let mut claims = self.claims();
         for (name, value) in changes.as_object().into_iter().flatten() {
