@@ -349,6 +349,14 @@ impl Tool {
         names == ToolNames::Seed || !self.seed.is_some_and(only_seed)
     }
 
+    /// Returns its name in a list with these names.
+    pub(crate) fn listed_name(&self, names: ToolNames) -> &'static str {
+        match (names, self.seed) {
+            (ToolNames::Seed, Some(seed)) => seed.name,
+            _ => self.name,
+        }
+    }
+
     /// Returns the scope a call with these arguments needs.
     pub(crate) fn required_scope(&self, arguments: &Value) -> Scope {
         // The tool that is called through it needs more, and is checked under its own name.
@@ -363,15 +371,11 @@ impl Tool {
 
     pub(crate) fn offered(&self, profiles: &[Profile], names: ToolNames) -> Offered {
         let mut input_schema = (self.input)(profiles);
-        let name = match self.seed.filter(|_| names == ToolNames::Seed) {
-            Some(seed) => {
-                schema::rename_node(&mut input_schema, seed.arguments, profiles);
-                seed.name
-            }
-            None => self.name,
-        };
+        if let Some(seed) = self.seed.filter(|_| names == ToolNames::Seed) {
+            schema::rename_node(&mut input_schema, seed.arguments, profiles);
+        }
         Offered {
-            name,
+            name: self.listed_name(names),
             description: self.description,
             set: self.set,
             hints: self.hints,

@@ -1,6 +1,7 @@
 //! The lists: short, constant, complete, and as the design names them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::profile::built_in_profile;
 use mcp::surface::{Called, Catalogue, Offered, Surface, ToolNames, ToolSelection, Toolset};
@@ -472,5 +473,51 @@ fn instructions_are_short() {
         let text = surface.instructions();
         assert!(text.chars().count() <= 2_000, "{}", text.chars().count());
         assert!(text.contains("act → chapter → scene"), "{text}");
+    }
+}
+
+/// A tool that the instructions name can be called, whichever tools are offered.
+#[test]
+fn instructions_name_only_tools_of_the_list() {
+    let world = World::with_profiles(&PROFILES);
+    let check = |world: &Arc<World>, selection: ToolSelection| {
+        let told = format!("{selection:?}");
+        let surface = Surface::new(world.clone(), selection).unwrap();
+        let (text, listed) = (surface.instructions(), names(&surface));
+        for name in text.split('`').skip(1).step_by(2) {
+            assert!(listed.contains(&name), "{told}: {name} in {text}");
+        }
+        assert!(text.contains(" to choose work"), "{text}");
+    };
+    for read_only in [false, true] {
+        for names in [ToolNames::Own, ToolNames::Seed] {
+            // A sentence is about one or two sets.
+            for wanted in (0..1_usize << Toolset::ALL.len()).filter(|sets| sets.count_ones() < 4) {
+                let is_wanted = |at: &usize| wanted & (1 << at) != 0;
+                let sets = (0..Toolset::ALL.len()).filter(is_wanted);
+                let sets = sets.map(|at| Toolset::ALL[at].word().to_owned());
+                let toolsets = Some(sets.collect());
+                check(
+                    &world,
+                    ToolSelection {
+                        toolsets,
+                        read_only,
+                        names,
+                    },
+                );
+            }
+            for profile in PROFILES {
+                let toolsets = None;
+                let world = World::with_profiles(&[profile]);
+                check(
+                    &world,
+                    ToolSelection {
+                        toolsets,
+                        read_only,
+                        names,
+                    },
+                );
+            }
+        }
     }
 }
