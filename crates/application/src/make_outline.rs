@@ -32,11 +32,43 @@ pub struct OutlineRequest {
     pub full: bool,
 }
 
+/// Which entries of an outline are wanted, for readers that cannot take all of them at once.
+#[derive(Clone, Copy, Debug)]
+pub struct OutlinePage {
+    /// Number of entries before the page.
+    pub offset: usize,
+    /// Maximum number of entries.
+    pub limit: usize,
+    /// Maximum number of bytes of texts, after which no further entry is added.
+    pub max_text_bytes: usize,
+}
+
+impl OutlinePage {
+    const WHOLE: Self = Self {
+        offset: 0,
+        limit: usize::MAX,
+        max_text_bytes: usize::MAX,
+    };
+}
+
 /// Makes the outline.
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn make_outline(ctx: &Context<'_>, request: &OutlineRequest) -> Result<Outline, Failure> {
+    make_outline_page(ctx, request, OutlinePage::WHOLE).map(|(outline, _)| outline)
+}
+
+/// Makes a page of the outline; returns the number of entries of all pages, too. Texts beyond the page
+/// are not read.
+///
+/// # Errors
+/// As [`make_outline`].
+pub fn make_outline_page(
+    ctx: &Context<'_>,
+    request: &OutlineRequest,
+    page: OutlinePage,
+) -> Result<(Outline, usize), Failure> {
     let (state, tree) = observe_plans(ctx)?;
     let top = find_subtree_root(ctx, &*state, &request.node)?;
     let mut outline = Outline {
@@ -50,15 +82,22 @@ pub fn make_outline(ctx: &Context<'_>, request: &OutlineRequest) -> Result<Outli
     let base = top
         .and_then(|top| tree.get(top))
         .map_or(0, |node| tree.ancestors(node).len());
+    let (mut total, mut text_bytes) = (0, 0);
     for node in nodes.into_iter().filter(|node| node.path.is_some()) {
         let depth = tree.ancestors(node).len().saturating_sub(base);
         if request.depth.is_some_and(|most| depth > most) {
             continue;
         }
+        total += 1;
+        let is_full = outline.entries.len() == page.limit || text_bytes > page.max_text_bytes;
+        if total <= page.offset || is_full {
+            continue;
+        }
         let entry = load_entry(&*state, &tree, node, depth, request.full)?;
+        text_bytes += entry.text.as_ref().map_or(0, String::len);
         outline.entries.push(entry);
     }
-    Ok(outline)
+    Ok((outline, total))
 }
 
 fn load_entry(

@@ -233,3 +233,34 @@ fn prompts_say_what_the_command_line_says() {
         "{missing:?}"
     );
 }
+
+/// An outline comes in pages, whose texts together are the whole.
+#[test]
+fn an_outline_is_read_page_by_page() {
+    let world = World::story();
+    for number in 1..=5 {
+        let path = format!("acts/act-{number}/strategic-plan.md");
+        world.write(&path, "# Act\n\nMara comes home.\n");
+    }
+    let surface = surface(&world);
+    let (mut paths, mut offset) = (Vec::new(), json!(0));
+    while !offset.is_null() {
+        let page = json!({ "limit": 2, "offset": offset, "full": true });
+        let page = done(&surface, "plan_outline", page);
+        assert_eq!(page["total"], 5, "{page}");
+        let entries = page["entries"].as_array().unwrap();
+        assert!((1..=2).contains(&entries.len()), "{page}");
+        paths.extend(entries.iter().map(|entry| entry["path"].clone()));
+        offset = page["next_offset"].clone();
+    }
+    let all = done(&surface, "plan_outline", json!({}));
+    let entries = all["entries"].as_array().unwrap().iter();
+    let whole: Vec<Value> = entries.map(|entry| entry["path"].clone()).collect();
+    assert_eq!((paths.len(), &paths), (5, &whole));
+    assert!(all.get("next_offset").is_none(), "{all}");
+    // Long texts end a page early.
+    world.write("acts/act-1/strategic-plan.md", &"word ".repeat(30_000));
+    let page = done(&surface, "plan_outline", json!({ "full": true }));
+    assert_eq!(page["entries"].as_array().unwrap().len(), 1);
+    assert_eq!(page["next_offset"], 1);
+}
