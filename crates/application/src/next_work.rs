@@ -268,7 +268,7 @@ fn rank_next_work(
         items.push(NextItem {
             reason: "a person requested changes".to_owned(),
             action: format!("tl why {}", one.path),
-            ..build_item(ctx, NextKind::Review, &one.path, "plan")
+            ..build_plan_item(ctx, NextKind::Review, one)
         });
     }
     items.extend(list_open_reviews(ctx, state)?);
@@ -475,12 +475,20 @@ fn describe_decision(ctx: &Context<'_>, waiting: Attention) -> NextItem {
     };
     let status = waiting.status.as_str();
     NextItem {
-        reason: match waiting.reason {
+        reason: match &waiting.reason {
             Some(reason) => format!("{status}: {reason}"),
             None => format!("{status}, and what is below it waits"),
         },
-        action: waiting.next_step,
-        ..build_item(ctx, kind, &waiting.path, "plan")
+        action: waiting.next_step.clone(),
+        ..build_plan_item(ctx, kind, waiting)
+    }
+}
+
+/// Returns an item about a plan that waits for somebody.
+fn build_plan_item(ctx: &Context<'_>, kind: NextKind, plan: Attention) -> NextItem {
+    NextItem {
+        title: plan.title,
+        ..build_item(ctx, kind, &plan.path, &plan.level)
     }
 }
 
@@ -516,7 +524,7 @@ fn list_open_reviews(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<Next
         };
         items.push(NextItem {
             reason,
-            action: format!("tl review status {subject}"),
+            action: format!("tl review status --of {subject}"),
             ..build_item(ctx, kind, &subject, "review")
         });
     }
@@ -600,7 +608,7 @@ fn find_next_tick(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Next
         title: position.novel,
         progress: Progress::Pending,
         reason: format!("the story is at tick {}", position.current_tick),
-        action: "tl tick".to_owned(),
+        action: "tl story tick".to_owned(),
         ..build_item(ctx, NextKind::Tick, &format!("tick-{tick}"), "tick")
     }))
 }

@@ -78,6 +78,8 @@ pub struct Attention {
     /// Its title, for pages.
     #[serde(skip)]
     pub title: Option<String>,
+    #[serde(skip)]
+    pub level: String,
     pub status: Status,
     pub reason: Option<String>,
     pub next_step: String,
@@ -103,6 +105,7 @@ impl Attention {
         Ok(Self {
             path,
             title: node.description.title.clone(),
+            level: node.level.clone(),
             status: node.status(),
             reason: match describe_cause(state, node)? {
                 None if node.status() == Status::Draft => {

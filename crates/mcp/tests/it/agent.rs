@@ -301,6 +301,17 @@ fn a_person_asks_for_changes_and_approves_the_rewritten_plan() {
         let next = agent.call("work_next", json!({}));
         let first = &next["ready"][0];
         assert_eq!(first["reason"], "a person requested changes", "{next}");
+        assert_eq!(
+            (&first["entity_type"], &first["title"]),
+            (&json!("act"), &json!("The harbour")),
+            "{next}"
+        );
+        let position = agent.call("work_where", json!({}));
+        let step = find_step(&position["next_steps"], "plan_why");
+        assert!(
+            agent.take_step(step).to_string().contains("more wind"),
+            "{position}"
+        );
         let why = agent.take_step(&first["action"]);
         assert!(why.to_string().contains("more wind"), "{why}");
         let read = agent.call("plan_read", act.clone());

@@ -2,7 +2,7 @@
 
 use application::first_steps::list_first_steps;
 use application::next_work::{NextWork, list_next_work};
-use application::project_status::load_project_status;
+use application::project_status::{ProjectStatus, load_project_status};
 use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub(super) fn run(
     let work = list_next_work(ctx, limit.clamp(1, 100))?;
     let more = work.total.saturating_sub(work.ready.len());
     let next_steps = match work.ready.is_empty() {
-        true => steps_without_work(ctx)?,
+        true => list_steps(ctx, &load_project_status(ctx)?)?,
         false => Vec::new(),
     };
     Ok(LimitedWork {
@@ -47,14 +47,18 @@ pub(super) fn run(
     })
 }
 
-/// Maximum number of decisions named where nothing is ready.
-const MAX_DECISIONS: usize = 3;
+/// Maximum number of plans whose next step is named.
+const MAX_PLANS: usize = 3;
 
-/// Returns the first steps of the project, and the decisions that work waits for.
-fn steps_without_work(ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
-    let status = load_project_status(ctx)?;
-    let mut steps = list_first_steps(ctx, &status)?;
-    let waiting = status.attention.into_iter().take(MAX_DECISIONS);
-    steps.extend(waiting.map(|one| one.next_step));
+/// Returns the first steps of the project, and those of the plans that work waits for.
+pub(super) fn list_steps(
+    ctx: &Context<'_>,
+    status: &ProjectStatus,
+) -> Result<Vec<String>, Failure> {
+    let mut steps = list_first_steps(ctx, status)?;
+    let returned = status.changes_requested.iter();
+    let returned = returned.map(|plan| format!("tl why {}   # what is to change", plan.path));
+    let waiting = status.attention.iter().map(|one| one.next_step.clone());
+    steps.extend(returned.chain(waiting).take(MAX_PLANS));
     Ok(steps)
 }

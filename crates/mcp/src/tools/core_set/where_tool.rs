@@ -1,12 +1,12 @@
 //! The tool `work_where`.
 
-use application::first_steps::list_first_steps;
 use application::project_status::{ProjectStatus, load_project_status};
 use application::where_am_i::{GateView, StackItem, where_if_focused};
 use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::next::list_steps;
 use crate::tools::arguments::Nothing;
 
 #[derive(Serialize, JsonSchema)]
@@ -18,7 +18,7 @@ pub(crate) struct Position {
     // Only with a focus: a project without tickets has no position to report.
     #[serde(skip_serializing_if = "Option::is_none")]
     focus: Option<Focus>,
-    // How the work of a profile begins that has nothing yet.
+    // How the work of a profile begins that has nothing yet, and what work waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     next_steps: Vec<String>,
 }
@@ -35,7 +35,7 @@ const MAX_LISTED_NODES: usize = 20;
 
 pub(super) fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<Position, Failure> {
     let mut status = load_project_status(ctx)?;
-    let next_steps = list_first_steps(ctx, &status)?;
+    let next_steps = list_steps(ctx, &status)?;
     let more_attention = status.attention.len().saturating_sub(MAX_LISTED_NODES);
     status.attention.truncate(MAX_LISTED_NODES);
     let focus = where_if_focused(ctx)?.map(|place| Focus {
