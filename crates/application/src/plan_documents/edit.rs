@@ -22,6 +22,9 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::status_cascade::cascade_statuses;
 
+/// Maximum number of unreadable lines of a batch in a message.
+const MAX_SHOWN_LINES: usize = 20;
+
 /// The changes to apply.
 #[derive(Clone, Debug)]
 pub enum DocumentEdit {
@@ -138,18 +141,20 @@ fn check_commands(
 }
 
 fn unreadable_batch(problems: &[domain::plan_document::PlanProblem]) -> Failure {
-    let what = format!(
-        "{} of the batch cannot be read; nothing was changed",
-        count_with_noun(problems.len(), "line", "lines")
-    );
-    let failure = Failure::invalid(what);
-    problems.iter().fold(failure, |failure, problem| {
-        failure.with_step(format!(
-            "line {}: {}",
-            problem.line.unwrap_or_default(),
-            problem.message
-        ))
-    })
+    let lines = problems.iter().take(MAX_SHOWN_LINES).map(|problem| {
+        let line = problem.line.unwrap_or_default();
+        format!("line {line}: {}", problem.message)
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if problems.len() > MAX_SHOWN_LINES {
+        lines.push(format!("and {} more", problems.len() - MAX_SHOWN_LINES));
+    }
+    Failure::invalid(format!(
+        "{} of the batch cannot be read; nothing was changed:\n{}",
+        count_with_noun(problems.len(), "line", "lines"),
+        lines.join("\n")
+    ))
+    .with_step("correct these and run it again")
 }
 
 fn refusal_failure(

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::change::PlanChange;
@@ -61,8 +62,8 @@ fn parse_batch_line(
             "undefined name `@{unknown}`: no earlier line is named so"
         ));
     }
-    let change: PlanChange =
-        serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))?;
+    let change = PlanChange::deserialize(&value)
+        .map_err(|error| describe_unreadable(&with_suggestion(&error.to_string()), &value))?;
     // Ids are drawn in order, so the id this line will get is known before it is applied. A line
     // without `as` draws one too, or later predictions would be off by one.
     let id = change.added_kind().map(|kind| numbers.next_id(kind));
@@ -76,6 +77,34 @@ fn parse_batch_line(
         }
     }
     Ok(change)
+}
+
+/// Describes a command that cannot be read, with every field it misses: the parser stops at the first.
+fn describe_unreadable(error: &str, value: &Value) -> String {
+    let missing: Vec<String> = list_missing_fields(value)
+        .iter()
+        .map(|field| format!("`{field}`"))
+        .collect();
+    let is_about_missing = error.starts_with("missing field");
+    match (is_about_missing, missing.as_slice()) {
+        (_, []) | (true, [_]) => error.to_owned(),
+        (true, missing) => format!("missing fields {}", missing.join(", ")),
+        (false, missing) => format!("{error}; also missing: {}", missing.join(", ")),
+    }
+}
+
+/// Lists the fields that a command of this name needs and does not have, by the published schema.
+fn list_missing_fields(value: &Value) -> Vec<String> {
+    let schema = schemars::schema_for!(PlanChange).to_value();
+    let variants = schema["oneOf"].as_array().into_iter().flatten();
+    let required = variants
+        .filter(|variant| variant["properties"]["do"]["const"] == value["do"])
+        .filter_map(|variant| variant["required"].as_array())
+        .flatten();
+    let missing = required
+        .filter_map(Value::as_str)
+        .filter(|field| value.get(field).is_none());
+    missing.map(str::to_owned).collect()
 }
 
 /// Replaces `@name` by the id it stands for, at any depth.

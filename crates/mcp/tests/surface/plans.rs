@@ -44,17 +44,19 @@ fn a_plan_is_made_changed_and_frozen() {
         (&error["error"]["kind"], &error["current"]["version"]),
         (&json!("conflict"), &json!(1))
     );
-    let error = failed(
-        &surface,
-        "doc_change",
-        json!({ "changes": [{ "do": "fly" }] }),
-    );
-    assert!(
-        error["error"]["next_steps"][0]["do"]
-            .as_str()
-            .is_some_and(|step| step.contains("line 1")),
-        "{error}"
-    );
+    // Everything that is wrong, at once.
+    let unreadable = json!([{ "do": "fly" }, { "do": "set" }, { "do": "add-risk", "riks": "r" }]);
+    let error = failed(&surface, "doc_change", json!({ "changes": unreadable }));
+    let message = error["error"]["message"].as_str().unwrap();
+    for part in [
+        "3 lines of the batch cannot be read",
+        "line 1: unknown variant `fly`",
+        "line 2: missing fields `id`, `fields`",
+        "line 3: unknown field `riks`",
+        "also missing: `risk`, `mitigation`",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
     assert_eq!(
         done(&surface, "doc_show", json!({ "entity": "M-001" }))["entity"]["name"],
         "Index"
