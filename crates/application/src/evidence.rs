@@ -240,7 +240,7 @@ fn run_proof(
         // commands there.
         ctx.commands.run_command(run, most)?.ok_or_else(|| {
             Failure::refused("commands cannot be run through this connection")
-                .with_step(format!("at the machine itself: tl evidence run {node}"))
+                .with_step(format!("ask the person to run: tl evidence run {node}"))
         })
     };
     let mut failed_test = false;

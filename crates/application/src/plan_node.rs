@@ -7,6 +7,7 @@ use domain::gates::render_objections;
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Node, Status};
 use domain::node_reference::{NodeReference, Unresolved};
+use domain::operation::Channel;
 use domain::planning_prompt::{
     Ancestor, ParentExtent, PlanningPrompt, ReplacedPlan, compose_planning_prompt,
 };
@@ -278,6 +279,7 @@ fn compose_prompt(
         level,
         path,
         file,
+        is_written_by_tool: ctx.channel == Channel::Mcp,
         replaces: existing
             .filter(|node| node.content.version_hash().is_some())
             .map(|node| ReplacedPlan {

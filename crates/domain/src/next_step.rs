@@ -7,6 +7,14 @@
 use crate::approval::{ASK_PERSON, ASK_TO_REVALIDATE};
 use crate::shell_line::ShellLine;
 
+const WRITE_PLAN: &str = "write the plan `";
+
+/// Returns the step that writes the text of a plan.
+#[must_use]
+pub fn write_plan_next_step(node: &str) -> String {
+    format!("{WRITE_PLAN}{node}`")
+}
+
 /// A step that a message suggests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextStep {
@@ -20,6 +28,8 @@ pub enum NextStep {
     AskPerson { node: String },
     /// Have a person revalidate this plan.
     AskToRevalidate { node: String },
+    /// Write the text of this plan.
+    WritePlan { node: String },
     /// Read a file, to judge or to change it.
     OpenFile { path: String, purpose: FilePurpose },
     /// Anything else, for the reader to understand.
@@ -50,7 +60,9 @@ impl NextStep {
     pub fn concerned_node(&self) -> Option<&str> {
         let arguments = match self {
             Self::Command { arguments, .. } => arguments,
-            Self::AskPerson { node } | Self::AskToRevalidate { node } => return Some(node),
+            Self::AskPerson { node }
+            | Self::AskToRevalidate { node }
+            | Self::WritePlan { node } => return Some(node),
             Self::OpenFile { .. } | Self::Instruction(_) => return None,
         };
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -93,6 +105,9 @@ impl NextStep {
         }
         if let Some(node) = named_after(ASK_TO_REVALIDATE) {
             return Self::AskToRevalidate { node };
+        }
+        if let Some(node) = named_after(WRITE_PLAN) {
+            return Self::WritePlan { node };
         }
         let file = FilePurpose::ALL.into_iter().find_map(|purpose| {
             let path = text.strip_prefix(purpose.verb())?;

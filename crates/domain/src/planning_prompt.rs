@@ -18,6 +18,8 @@ pub struct PlanningPrompt<'a> {
     pub path: &'a str,
     /// The file to save the plan in.
     pub file: Option<&'a str>,
+    /// Whether the reader writes plans with a tool and may have no files.
+    pub is_written_by_tool: bool,
     /// Set if a plan exists and will be replaced.
     pub replaces: Option<ReplacedPlan>,
     /// Ancestors, parent first.
@@ -66,6 +68,18 @@ pub fn compose_planning_prompt(prompt: &PlanningPrompt<'_>) -> String {
         push_line(&mut out, format_args!("Write {}.", prompt.level.purpose));
     }
     match (prompt.file, &prompt.level.items) {
+        // A client without files has no other way.
+        (Some(_), items) if prompt.is_written_by_tool => {
+            let form = match items {
+                Some(_) => ": a line `Scenario: TITLE`, its steps below",
+                None => "",
+            };
+            let path = prompt.path;
+            push_line(
+                &mut out,
+                format_args!("Write it with `plan_write`, as the text of `{path}`{form}."),
+            );
+        }
         (Some(file), Some(_)) => push_line(
             &mut out,
             format_args!("Write it into `{file}`: a line `Scenario: TITLE`, its steps below."),

@@ -194,7 +194,7 @@ pub(super) fn select_review(
                     return Err(Failure::invalid(
                         "no review subject: name one, no workflow step implies it",
                     )
-                    .with_step("--of SUBJECT, such as add-search/plan-design or a node"));
+                    .with_step("--of SUBJECT   # such as add-search/plan-design or a node"));
                 }
             }
         }
@@ -372,7 +372,9 @@ impl From<ReviewRefused> for Failure {
         let failure = Self::new(kind, refused.to_string());
         match refused {
             ReviewRefused::AnotherVersion { is, item, .. } => failure
-                .with_step(format!("look at it, then run it again with --version {is}"))
+                .with_step(format!(
+                    "--version {is}   # after you looked at it as it is now"
+                ))
                 .with_current(serde_json::to_value(*item).unwrap_or_default()),
             ReviewRefused::NoFinding => failure.with_step("--finding \"what is wrong, and where\""),
             ReviewRefused::NoReason => failure.with_step("--reason \"…\""),

@@ -158,7 +158,7 @@ pub(super) fn request_nonce(state: &dyn Snapshot, around: &StoryState) -> Result
 
 pub(super) fn stale_answer() -> Failure {
     Failure::conflict("stale answer: the story has moved on, or it answers another request")
-        .with_step("begin the tick again")
+        .with_step("tl story tick   # begin it again")
 }
 
 /// Returns the project's template; an unreadable one is replaced by the default.

@@ -10,7 +10,7 @@ use crate::policy::{GateMode, Governance, Policy};
 
 pub(super) const GATE: Gate = Gate {
     name: "intent",
-    text: "writing before an intent is declared (governance `strict`); tl trail intent",
+    text: "writing before an intent is declared (governance `strict`); tl trail intent \"…\"",
     scope: GateScope::Trail,
     never_overridden: None,
     heeded_by: &["tl trail", "tl focus"],

@@ -8,7 +8,7 @@ use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "scenario-approval",
-    text: "leaving the scenario gate before the ticket and its scenarios are approved; tl approve",
+    text: "leaving the scenario gate before the ticket and its scenarios are approved; tl approve NODE",
     scope: GateScope::Work,
     never_overridden: None,
     heeded_by: &[],

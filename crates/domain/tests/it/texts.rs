@@ -342,6 +342,7 @@ fn the_parent_block_cannot_be_closed_from_inside() {
             level: story.find_level("chapter").unwrap(),
             path: "act-1/chapter-01",
             file: Some("acts/act-1/chapters/chapter-01/plan.md"),
+            is_written_by_tool: false,
             replaces: None,
             ancestors: vec![domain::planning_prompt::Ancestor {
                 level: "act",

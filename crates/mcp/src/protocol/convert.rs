@@ -10,7 +10,7 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 
-use crate::surface::{Content, Hints, Offered, Prompt, Resource, Template, Toolset, failure_value};
+use crate::surface::{Content, Hints, Offered, Prompt, Resource, Template, Toolset};
 
 /// Cache lifetime of lists that do not change while the process runs.
 pub(super) const LIST_TTL_MS: u64 = 5 * 60 * 1_000;
@@ -133,7 +133,7 @@ pub(super) fn prompt_arguments(
 
 /// Returns the protocol error for a failure outside a tool call, where there is no `isError`
 /// result.
-pub(super) fn error(failure: &Failure) -> ErrorData {
+pub(super) fn error(failure: &Failure, data: Value) -> ErrorData {
     // MCP has few codes; the failure's kind is in the data.
     let code = match failure.kind {
         FailureKind::Refused
@@ -142,7 +142,7 @@ pub(super) fn error(failure: &Failure) -> ErrorData {
         | FailureKind::Invalid => ErrorCode::INVALID_PARAMS,
         FailureKind::Unavailable | FailureKind::Internal => ErrorCode::INTERNAL_ERROR,
     };
-    ErrorData::new(code, failure.message.clone(), Some(failure_value(failure)))
+    ErrorData::new(code, failure.message.clone(), Some(data))
 }
 
 /// Returns a client's name as the history shows it.

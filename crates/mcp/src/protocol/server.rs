@@ -304,6 +304,11 @@ impl Server {
         )
     }
 
+    /// Returns the protocol error for a failure outside a tool call.
+    fn protocol_error(&self, failure: &Failure) -> ErrorData {
+        convert::error(failure, self.shared.surface.failure_value(failure))
+    }
+
     /// Returns the question that a call asks the person.
     pub(super) async fn question(
         &self,
@@ -539,7 +544,7 @@ impl ServerHandler for Server {
         let page = self
             .aside(move |surface| surface.resources(&actor, cursor.as_deref()))
             .await
-            .map_err(|failure| convert::error(&failure))?;
+            .map_err(|failure| self.protocol_error(&failure))?;
         let items = page.items.into_iter().map(convert::resource).collect();
         // No cache lifetime, which means zero: the list contains statuses, which change at any
         // time.
@@ -580,7 +585,7 @@ impl ServerHandler for Server {
         let found = self
             .aside(move |surface| surface.read(&actor, &uri))
             .await
-            .map_err(|failure| convert::error(&failure))?;
+            .map_err(|failure| self.protocol_error(&failure))?;
         let Some(content) = found else {
             let message = format!("there is no resource `{}`", request.uri);
             return Err(ErrorData::resource_not_found(
@@ -623,7 +628,7 @@ impl ServerHandler for Server {
         let text = self
             .aside(move |surface| surface.prompt(&actor, &name, &arguments))
             .await
-            .map_err(|failure| convert::error(&failure))?;
+            .map_err(|failure| self.protocol_error(&failure))?;
         let Some(text) = text else {
             let known = self.shared.surface.prompts();
             // Models invent prompt names; a suggestion saves them a second list request.
@@ -648,7 +653,7 @@ impl ServerHandler for Server {
         let values = self
             .aside(move |surface| complete_with(surface, &actor, &request))
             .await
-            .map_err(|failure| convert::error(&failure))?;
+            .map_err(|failure| self.protocol_error(&failure))?;
         Ok(CompleteResult::new(convert::completions(values)))
     }
 
@@ -679,7 +684,7 @@ impl ServerHandler for Server {
                 .with_listener(&context.peer, |listening| listening.add(request.uri));
             Ok(())
         })
-        .map_err(|failure| convert::error(&failure))?;
+        .map_err(|failure| self.protocol_error(&failure))?;
         if taken {
             Ok(())
         } else {
@@ -727,7 +732,7 @@ impl ServerHandler for Server {
             .await
         {
             true => Ok(()),
-            false => Err(convert::error(&internal_error())),
+            false => Err(self.protocol_error(&internal_error())),
         }
     }
 

@@ -243,6 +243,12 @@ impl Surface {
         self.named(name).is_some_and(|tool| tool.is_quick)
     }
 
+    /// Whether a tool only reads.
+    #[must_use]
+    pub fn is_read(&self, name: &str) -> bool {
+        self.named(name).is_some_and(|tool| tool.hints.read_only)
+    }
+
     /// Returns the scope a call needs; `None` for an unknown tool.
     #[must_use]
     pub fn required_scope(&self, name: &str, arguments: &Value) -> Option<Scope> {
@@ -344,7 +350,10 @@ impl Surface {
                 render_steps(&mut value, &tools, &profiles);
                 Called::Done(value)
             }
-            Err(failure) => Called::Failed(render_failure(&failure, &tools, &profiles)),
+            Err(failure) => {
+                let call = Some((tool, &arguments));
+                Called::Failed(render_failure(&failure, call, &tools, &profiles))
+            }
         }
     }
 
@@ -399,7 +408,7 @@ impl Surface {
     #[must_use]
     pub fn failure_value(&self, failure: &Failure) -> Value {
         let (profiles, tools) = self.chosen();
-        render_failure(failure, &tools, &profiles)
+        render_failure(failure, None, &tools, &profiles)
     }
 
     /// Renders a text of ours, in which commands become calls of tools.
@@ -455,7 +464,14 @@ fn render_steps(value: &mut Value, tools: &ChosenTools, profiles: &[Profile]) {
                     ("next_step" | "action", step @ Value::String(_)) => render_step(step),
                     // Texts that we compose; text of plans and notes is never changed.
                     (
-                        "prompt" | "message" | "summary" | "guide" | "context",
+                        "prompt"
+                        | "message"
+                        | "summary"
+                        | "guide"
+                        | "context"
+                        | "asks"
+                        | "next_action"
+                        | "next_compaction_report",
                         Value::String(text),
                     ) => {
                         *text = tools::render_text(text, tools, profiles);
@@ -484,15 +500,21 @@ fn render_steps(value: &mut Value, tools: &ChosenTools, profiles: &[Profile]) {
 /// Returns a failure as JSON where no tools are known: commands are left to a person.
 #[must_use]
 pub fn failure_value(failure: &Failure) -> Value {
-    render_failure(failure, &ChosenTools::none(), &[])
+    render_failure(failure, None, &ChosenTools::none(), &[])
 }
 
-/// Returns a failure as JSON: kind, message, next steps.
-fn render_failure(failure: &Failure, tools: &ChosenTools, profiles: &[Profile]) -> Value {
-    let steps = failure.next_steps.iter();
-    let steps: Vec<Value> = steps
-        .map(|step| tools::render_step(step, tools, profiles))
-        .collect();
+/// Returns a failure as JSON: kind, message, next steps. A step may repeat the call that failed.
+fn render_failure(
+    failure: &Failure,
+    call: Option<(&Tool, &Value)>,
+    tools: &ChosenTools,
+    profiles: &[Profile],
+) -> Value {
+    let steps = failure.next_steps.iter().map(|step| {
+        call.and_then(|call| tools::render_repeated_call(step, call, tools, profiles))
+            .unwrap_or_else(|| tools::render_step(step, tools, profiles))
+    });
+    let steps: Vec<Value> = steps.collect();
     let mut value = json!({
         "error": {
             "kind": failure.kind.as_str(),

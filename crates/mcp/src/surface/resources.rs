@@ -48,6 +48,7 @@ pub struct Page<T> {
 const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown";
 const PER_PAGE: usize = 100;
+const BRIEFING: &str = "plan://briefing";
 
 pub(super) const TEMPLATES: [Template; 4] = [
     Template {
@@ -101,7 +102,7 @@ impl Surface {
         // Only the first page scans the files: a new scan per page could shift the entries.
         let listing = self.listing(actor, if from == 0 { &Age::New } else { &Age::Any })?;
         let briefing = Resource {
-            uri: "plan://briefing".to_owned(),
+            uri: BRIEFING.to_owned(),
             name: "briefing".to_owned(),
             title: Some("Where the work stands".to_owned()),
             description: "One short text about the state of all plans".to_owned(),
@@ -122,7 +123,7 @@ impl Surface {
     /// When the state cannot be read.
     pub fn read(&self, actor: &Principal, uri: &str) -> Result<Option<Content>, Failure> {
         let found = self.run(actor, &mut |ctx| {
-            if uri == "plan://briefing" {
+            if uri == BRIEFING {
                 return Ok(Some(("text/plain", compose_briefing(ctx, None)?)));
             }
             // Before the generic prefix, which would take `hierarchy` for a level.
@@ -160,7 +161,11 @@ impl Surface {
             Ok(found) => Ok(found.map(|(mime_type, text)| Content {
                 uri: uri.to_owned(),
                 mime_type,
-                text,
+                // The others are material, or data whose steps a tool returns as calls.
+                text: match uri == BRIEFING {
+                    true => self.render_text(&text),
+                    false => text,
+                },
             })),
             // An invalid reference in a URI is an unknown resource; the protocol has an error for
             // it.

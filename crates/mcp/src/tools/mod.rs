@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 pub(crate) use self::arguments::words;
 use self::arguments::{read, value};
 pub(crate) use self::next_steps::{
-    find_call_of_command, name_role_tools, render_step, render_text,
+    find_call_of_command, name_role_tools, render_repeated_call, render_step, render_text,
 };
 pub use self::plan_set::approve::Question;
 pub(crate) use self::plan_set::approve::{

@@ -7,6 +7,7 @@
     reason = "a failing test may panic"
 )]
 
+mod crawl;
 mod lists;
 mod plans;
 mod reading;

@@ -182,10 +182,10 @@ fn scenarios_are_written_one_by_one_and_the_rest_of_their_file_stays() {
         "plan_prompt",
         json!({ "node": "001/lines-are-counted" }),
     );
-    assert!(
-        prompt["prompt"].as_str().unwrap().contains(FILE),
-        "{prompt}"
-    );
+    let text = prompt["prompt"].as_str().unwrap();
+    assert!(text.contains("Write it with `plan_write`"), "{text}");
+    let step = json!({ "tool": "plan_write", "arguments": { "node": "001/lines-are-counted", "text": "…" } });
+    assert_eq!(prompt["next_steps"], json!([step]));
     let one = json!({ "node": "001/lines-are-counted", "text": "Scenario: Lines are counted\n  Given a line\n" });
     let written = done(&surface, "plan_write", one.clone());
     assert_eq!(

@@ -10,8 +10,12 @@ use domain::workflow::command_usage;
 use serde_json::{Value, json};
 
 use self::command_calls::find_call;
-use self::command_line::ToolCall;
-use super::{ChosenTools, find_tool, more_tools};
+use self::command_line::{CommandLine, ToolCall};
+use super::{ChosenTools, Tool, find_tool, more_tools};
+
+/// Begins the step of what no tool does.
+const ASK_TO_RUN: &str = "ask the person to run: ";
+const WRITE_TOOL: &str = "plan_write";
 
 /// Renders a step for a client that is offered these tools.
 pub(crate) fn render_step(text: &str, tools: &ChosenTools, profiles: &[Profile]) -> Value {
@@ -31,6 +35,13 @@ pub(crate) fn render_step(text: &str, tools: &ChosenTools, profiles: &[Profile])
             let shows = "shows what changed above it; plan_keep asks the person".to_owned();
             (vec!["revalidate".to_owned(), node], Some(shows))
         }
+        NextStep::WritePlan { node } => {
+            let arguments = json!({ "node": node, "text": "…" });
+            return match find_tool(&tools.callable, WRITE_TOOL) {
+                Some(tool) => write_call(tool.name, arguments, None, tools),
+                None => json!({ "do": text }),
+            };
+        }
         NextStep::OpenFile { path, purpose } => match locate_plan(profiles, &path) {
             Some(place) => {
                 let then = match purpose {
@@ -42,15 +53,63 @@ pub(crate) fn render_step(text: &str, tools: &ChosenTools, profiles: &[Profile])
             }
             None => return json!({ "do": text }),
         },
-        NextStep::Instruction(text) => return json!({ "do": text }),
+        NextStep::Instruction(text) => return render_instruction(&text, tools, profiles),
     };
-    let Some(call) = find_offered_call(&words, tools, profiles) else {
-        return match text.starts_with("tl ") {
-            true => json!({ "do": format!("ask the person to run: {text}") }),
-            false => json!({ "do": text }),
-        };
+    let comment = comment.map(|comment| render_text(&comment, tools, profiles));
+    match find_offered_call(&words, tools, profiles) {
+        Some(call) => write_call(call.tool, call.arguments, comment, tools),
+        None if text.starts_with("tl ") => json!({ "do": format!("{ASK_TO_RUN}{text}") }),
+        None => json!({ "do": text }),
+    }
+}
+
+/// Renders an instruction. A command at its end is the call it leads to.
+fn render_instruction(text: &str, tools: &ChosenTools, profiles: &[Profile]) -> Value {
+    if text.starts_with(ASK_TO_RUN) {
+        return json!({ "do": text });
+    }
+    if let Some((why, command)) = text.split_once(": tl ")
+        && let NextStep::Command { arguments, .. } = NextStep::parse(&format!("tl {command}"))
+        && let Some(call) = find_offered_call(&arguments, tools, profiles)
+    {
+        return write_call(call.tool, call.arguments, Some(why.to_owned()), tools);
+    }
+    json!({ "do": name_arguments(&render_text(text, tools, profiles)) })
+}
+
+/// Renders a step that repeats a call with one more option, such as `--finding "what is wrong"`;
+/// `None` if it is another step, or the tool has no such argument.
+pub(crate) fn render_repeated_call(
+    step: &str,
+    (tool, arguments): (&Tool, &Value),
+    tools: &ChosenTools,
+    profiles: &[Profile],
+) -> Option<Value> {
+    if !step.starts_with("--") {
+        return None;
+    }
+    let NextStep::Command {
+        arguments: words,
+        comment,
+    } = NextStep::parse(&format!("tl {step}"))
+    else {
+        return None;
     };
-    let ToolCall { tool, arguments } = call;
+    let line = CommandLine::parse(&words);
+    let (option, value) = line.options.first_key_value()?;
+    let name = option.replace('-', "_");
+    let schema = (tool.input)(profiles);
+    let value = match schema["properties"].get(&name)?["type"].as_str() {
+        Some("integer") => json!(value.parse::<u64>().ok()?),
+        _ => json!(value),
+    };
+    let mut arguments = arguments.clone();
+    arguments.as_object_mut()?.insert(name, value);
+    Some(write_call(tool.name, arguments, comment, tools))
+}
+
+/// Returns a call as a step: through `call_tool` where the client may not know the tool.
+fn write_call(tool: &str, arguments: Value, comment: Option<String>, tools: &ChosenTools) -> Value {
     let mut step = match is_called_through_list(tool, tools) {
         true => json!({
             "tool": more_tools::CALL,
@@ -62,6 +121,22 @@ pub(crate) fn render_step(text: &str, tools: &ChosenTools, profiles: &[Profile])
         step["why"] = Value::String(comment);
     }
     step
+}
+
+/// Names the options in an instruction as arguments: `--version 3` is the argument `version`.
+fn name_arguments(text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        let option = word.strip_prefix("--").or(word.strip_prefix("`--"));
+        let is_option = |rest: &&str| rest.starts_with(|c: char| c.is_ascii_lowercase());
+        let Some(rest) = option.filter(is_option) else {
+            return word.to_owned();
+        };
+        let ends = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+        let (name, tail) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+        let tail = tail.strip_prefix('`').unwrap_or(tail);
+        format!("`{}`{tail}", name.replace('-', "_"))
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Replaces the commands in a text of ours by calls of tools: those in backticks, and lines that
@@ -78,7 +153,7 @@ pub(crate) fn render_text(text: &str, tools: &ChosenTools, profiles: &[Profile])
     };
     let rendered = lines.iter().enumerate().map(|(at, line)| {
         let is_material = is_in_file(at) || line.trim_start().starts_with('│');
-        match is_material || !line.contains("tl ") {
+        match is_material || !["tl ", "`--"].iter().any(|sign| line.contains(sign)) {
             true => (*line).to_owned(),
             false => render_line(line, tools, profiles),
         }
@@ -87,6 +162,7 @@ pub(crate) fn render_text(text: &str, tools: &ChosenTools, profiles: &[Profile])
 }
 
 fn render_line(line: &str, tools: &ChosenTools, profiles: &[Profile]) -> String {
+    let line = &keep_batch_fields(line);
     let call = |command: &str| {
         let NextStep::Command { arguments, comment } = NextStep::parse(command) else {
             return None;
@@ -102,7 +178,7 @@ fn render_line(line: &str, tools: &ChosenTools, profiles: &[Profile]) -> String 
         })
     };
     // A command at the end of a line: alone, or behind `next: ` and the like.
-    for start in ["tl ", ": tl ", "- tl ", ", then tl "] {
+    for start in ["tl ", ": tl ", "- tl ", "; tl ", ", then tl "] {
         let at = match start {
             "tl " => line.find(|c: char| !c.is_whitespace()),
             _ => line.find(start).map(|at| at + start.len() - "tl ".len()),
@@ -123,6 +199,17 @@ fn render_line(line: &str, tools: &ChosenTools, profiles: &[Profile]) -> String 
         }
     });
     spans.collect::<Vec<_>>().join("`")
+}
+
+/// Keeps the field of "`--needs`, in a batch `depends_on`", which is how a call names it.
+fn keep_batch_fields(line: &str) -> String {
+    let parts: Vec<&str> = line.split("`, in a batch `").collect();
+    let last = parts.len() - 1;
+    let kept = parts.iter().enumerate().map(|(at, part)| {
+        let option = part.rfind("`--").filter(|_| at < last);
+        option.and_then(|option| part.get(..option)).unwrap_or(part)
+    });
+    kept.collect::<Vec<_>>().join("`")
 }
 
 /// Returns the tools that do what a role of a workflow may do.

@@ -3,6 +3,7 @@
 use application::plan_node::{PlanRequest, build_plan_menu, plan_node};
 use application::write_plan::find_level;
 use application::{Context, Failure};
+use domain::next_step::write_plan_next_step;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,7 @@ pub(crate) enum Prompt {
         /// Whether it has a text already.
         exists: bool,
         prompt: String,
+        next_steps: Vec<String>,
     },
     Menu {
         plannable: Vec<Plannable>,
@@ -62,6 +64,7 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Prompt, Fai
         },
     )?;
     Ok(Prompt::One {
+        next_steps: vec![write_plan_next_step(&planned.path)],
         path: planned.path,
         exists: planned.exists,
         prompt: planned.prompt,

@@ -60,7 +60,7 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceVie
             file,
             review,
         } => {
-            let asks = match choose_proof(command, inputs, file, review)? {
+            let asks = match choose_proof(&node, command, inputs, file, review)? {
                 ProofCheck::Command { run, inputs } => match test {
                     Some(test) => ProofCheck::Test {
                         test,
@@ -68,10 +68,12 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceVie
                         inputs,
                         report,
                     },
-                    None if report.is_some() => return Err(refuse_without_test()),
+                    None if report.is_some() => return Err(refuse_without_test(&node)),
                     None => ProofCheck::Command { run, inputs },
                 },
-                _ if test.is_some() || report.is_some() => return Err(refuse_without_command()),
+                _ if test.is_some() || report.is_some() => {
+                    return Err(refuse_without_command(&node));
+                }
                 other => other,
             };
             add_evidence(ctx, &node_words(&node), asks)
@@ -89,17 +91,19 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceVie
     }
 }
 
-fn refuse_without_test() -> Failure {
-    Failure::invalid("a `report` is read for the result of one `test`: name it")
-        .with_step("plan_prove with action add, node, command, test and report")
+fn refuse_without_test(node: &str) -> Failure {
+    Failure::invalid("a `report` is read for the result of one `test`: name it").with_step(format!(
+        "tl evidence add {node} --test NAME --report FILE -- cargo test"
+    ))
 }
 
-fn refuse_without_command() -> Failure {
+fn refuse_without_command(node: &str) -> Failure {
     Failure::invalid("a `test` needs the `command` that runs it")
-        .with_step("plan_prove with action add, node, command and test")
+        .with_step(format!("tl evidence add {node} --test NAME -- cargo test"))
 }
 
 fn choose_proof(
+    node: &str,
     command: Vec<String>,
     inputs: Vec<String>,
     file: Option<String>,
@@ -114,9 +118,9 @@ fn choose_proof(
         (true, Some(path), None) => Ok(ProofCheck::File { path }),
         (true, None, Some(review)) => Ok(ProofCheck::Review { review }),
         _ => Err(
-            Failure::invalid("expected one of `command`, `file`, `review`").with_step(
-                "plan_prove with action add, node, and command, such as [\"cargo\", \"test\"]",
-            ),
+            Failure::invalid("expected one of `command`, `file`, `review`").with_step(format!(
+                "tl evidence add {node} -- cargo test   # or another command that proves it"
+            )),
         ),
     }
 }
