@@ -15,7 +15,7 @@ use domain::ports::{Clock, Store, TokenStore};
 use domain::profile::Profile;
 use domain::settings::Storage;
 use domain::time::Timestamp;
-use store::{ProcessRunner, SystemClock};
+use store::{EngineSettings, ProcessRunner, SystemClock};
 
 use crate::head_listener::HeadListener;
 use crate::last_good_settings::remember_good_settings;
@@ -78,6 +78,14 @@ impl LoadedProject {
 /// Interval at which the settings files are looked at: a few `stat` calls.
 const SETTINGS_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Returns the engine settings of a store in the pool, which lives as long as its process.
+fn pool_engine_settings(project: &Project) -> EngineSettings {
+    EngineSettings {
+        saves_memory: true,
+        ..project.store_engine_settings()
+    }
+}
+
 impl StorePool {
     /// Opens the project of a command, with one store in the pool.
     pub(crate) fn open(app: &App) -> Result<Self, Failure> {
@@ -107,7 +115,7 @@ impl StorePool {
                 None => return Err(failure),
             },
         };
-        let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
+        let store = project.open_store_quietly(&pool_engine_settings(&project), None)?;
         let loaded = LoadedProject::resolve(project, &*store)?;
         Ok(Self {
             loaded: RwLock::new(Arc::new(loaded)),
@@ -188,7 +196,7 @@ impl StorePool {
             return Ok(None);
         }
         // A store of its own: all of the pool may be in use.
-        let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
+        let store = project.open_store_quietly(&pool_engine_settings(&project), None)?;
         LoadedProject::resolve(project, &*store).map(Some)
     }
 
@@ -203,7 +211,7 @@ impl StorePool {
 
     fn open_store(&self, damage: Option<&str>) -> Result<Box<dyn Store>, Failure> {
         let project = &self.loaded().project;
-        Ok(project.open_store_quietly(&project.store_engine_settings(), damage)?)
+        Ok(project.open_store_quietly(&pool_engine_settings(project), damage)?)
     }
 
     /// Checks a store out of the pool, runs `work` on it, and returns it to the pool.

@@ -217,6 +217,7 @@ impl Project {
                 Storage::Postgres => self.heads.clone(),
                 _ => self.heads.for_working_copy(&self.root),
             }),
+            saves_memory: false,
         }
     }
 

@@ -24,6 +24,8 @@ pub struct EngineSettings {
     pub mirror_files: usize,
     /// The user's known heads, for rollback detection; `None` skips the comparison.
     pub heads: Option<KnownHeads>,
+    /// Whether memory matters more than time, as in a process that goes on running.
+    pub saves_memory: bool,
 }
 
 impl Default for EngineSettings {
@@ -34,6 +36,7 @@ impl Default for EngineSettings {
             mirror_interval: Duration::ZERO,
             mirror_files: usize::MAX,
             heads: None,
+            saves_memory: false,
         }
     }
 }

@@ -13,6 +13,7 @@ mod identity;
 mod log;
 mod pages;
 mod pipe;
+mod read_thread;
 mod server;
 mod stdio;
 mod subscriptions;

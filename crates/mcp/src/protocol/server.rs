@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use application::answer_question::Answer;
@@ -24,6 +24,7 @@ use super::changes::{Changes, MAX_URIS};
 use super::convert::{self, LIST_SCOPE, LIST_TTL_MS};
 use super::identity::{authenticated, is_modern};
 use super::log::{DEBUG, Threshold, WARNING, about_call};
+use super::read_thread::ReadThread;
 use super::subscriptions::Subscriptions;
 use super::wait::{self, WAIT};
 use super::{connection_name, frames};
@@ -48,6 +49,8 @@ pub(super) struct Shared {
     threads: bool,
     /// Slots for slow calls: more at once would only wait for the same disk.
     aside: Arc<Semaphore>,
+    /// Where a process with one client runs slow reads, once there was one.
+    reads: OnceLock<Option<ReadThread>>,
     /// Session name of requests without a session.
     name: String,
     /// Audit log of calls that change something; none over stdio.
@@ -65,6 +68,7 @@ impl Shared {
             closing,
             threads,
             aside: Arc::new(Semaphore::new(MAX_BACKGROUND_CALLS)),
+            reads: OnceLock::new(),
             name: connection_name(),
             audit: None,
         })
@@ -97,6 +101,7 @@ impl Shared {
             closing: self.closing.clone(),
             threads: self.threads,
             aside: self.aside.clone(),
+            reads: OnceLock::new(),
             name: self.name.clone(),
             audit: self.audit.clone(),
         }
@@ -255,6 +260,23 @@ impl Server {
             .unwrap_or_else(|_| Err(internal_error()))
     }
 
+    /// Runs a slow read. A process with one client has a thread for them; a server for many runs
+    /// several at once.
+    async fn read_aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Surface) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let start = || match self.shared.threads {
+            true => None,
+            false => ReadThread::start().ok(),
+        };
+        let Some(thread) = self.shared.reads.get_or_init(start) else {
+            return self.aside(work).await;
+        };
+        let surface = self.shared.surface.clone();
+        thread.run(move || guarded(&surface, work)).await
+    }
+
     /// Returns the number of the last operation; `None` while it cannot be read.
     pub(super) fn head(&self) -> Option<u64> {
         self.here(|surface| surface.workspace().head()).ok()
@@ -270,11 +292,13 @@ impl Server {
         if self.shared.surface.is_quick(tool) {
             return self.called_here(actor, tool, arguments);
         }
+        let is_read = self.shared.surface.is_read(tool);
         let (actor, tool, arguments) = (actor.clone(), tool.to_owned(), arguments.clone());
-        called(
-            self.aside(move |surface| Ok(surface.call(&actor, &tool, &arguments)))
-                .await,
-        )
+        let call = move |surface: &Surface| Ok(surface.call(&actor, &tool, &arguments));
+        called(match is_read {
+            true => self.read_aside(call).await,
+            false => self.aside(call).await,
+        })
     }
 
     /// Calls a tool in the session that the client named.
@@ -317,7 +341,7 @@ impl Server {
         arguments: &Value,
     ) -> Option<Question> {
         let (person, tool, arguments) = (person.clone(), tool.to_owned(), arguments.clone());
-        self.aside(move |surface| surface.approval_question(&person, &tool, &arguments))
+        self.read_aside(move |surface| surface.approval_question(&person, &tool, &arguments))
             .await
             .ok()
             .flatten()
@@ -542,7 +566,7 @@ impl ServerHandler for Server {
         // Only this list is paged: it grows with the project, the others do not.
         let cursor = request.and_then(|request| request.cursor);
         let page = self
-            .aside(move |surface| surface.resources(&actor, cursor.as_deref()))
+            .read_aside(move |surface| surface.resources(&actor, cursor.as_deref()))
             .await
             .map_err(|failure| self.protocol_error(&failure))?;
         let items = page.items.into_iter().map(convert::resource).collect();
@@ -583,7 +607,7 @@ impl ServerHandler for Server {
         // Cloned for the background thread; the error message needs the original.
         let uri = request.uri.clone();
         let found = self
-            .aside(move |surface| surface.read(&actor, &uri))
+            .read_aside(move |surface| surface.read(&actor, &uri))
             .await
             .map_err(|failure| self.protocol_error(&failure))?;
         let Some(content) = found else {
@@ -626,7 +650,7 @@ impl ServerHandler for Server {
         let arguments = convert::prompt_arguments(request.arguments)?;
         let name = request.name.clone();
         let text = self
-            .aside(move |surface| surface.prompt(&actor, &name, &arguments))
+            .read_aside(move |surface| surface.prompt(&actor, &name, &arguments))
             .await
             .map_err(|failure| self.protocol_error(&failure))?;
         let Some(text) = text else {
@@ -651,7 +675,7 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         let actor = self.acting_principal(&context);
         let values = self
-            .aside(move |surface| complete_with(surface, &actor, &request))
+            .read_aside(move |surface| complete_with(surface, &actor, &request))
             .await
             .map_err(|failure| self.protocol_error(&failure))?;
         Ok(CompleteResult::new(convert::completions(values)))
