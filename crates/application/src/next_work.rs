@@ -484,7 +484,7 @@ fn describe_decision(ctx: &Context<'_>, waiting: Attention) -> NextItem {
     }
 }
 
-/// Returns an item about a plan that waits for somebody.
+/// Returns an item about a plan that waits for a decision or a change.
 fn build_plan_item(ctx: &Context<'_>, kind: NextKind, plan: Attention) -> NextItem {
     NextItem {
         title: plan.title,
