@@ -288,6 +288,7 @@ fn list_changed_documents(state: &dyn Snapshot) -> Result<Vec<Attention>, Failur
         Some(Attention {
             path: one.document,
             title: one.title,
+            level: "plan".to_owned(),
             status: Status::Draft,
             reason: Some(step.what),
             next_step: step.command,
