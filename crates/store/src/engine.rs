@@ -1,10 +1,13 @@
 //! Shared by all engines: settings, the chained form of an operation, I/O error classification.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use domain::fact::Fact;
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::operation::Operation;
 use domain::ports::{NewOperation, StoreFault};
+use serde_json::Value;
 
 use crate::journal;
 use crate::known_heads::KnownHeads;
@@ -127,6 +130,31 @@ impl ChainedOperation {
                 source: error.into(),
             }
         })
+    }
+}
+
+/// Returns the hashes that the records of an operation name and did not name before: of files it
+/// writes, of masked texts, of documents.
+pub(crate) fn hashes_in_records(operation: &Operation) -> BTreeSet<VersionHash> {
+    let mut named = BTreeSet::new();
+    for fact in &operation.facts {
+        if let Fact::RecordChanged { before, after, .. } = fact {
+            let (mut old, mut new) = (BTreeSet::new(), BTreeSet::new());
+            collect_hashes(before.as_ref().unwrap_or(&Value::Null), &mut old);
+            collect_hashes(after.as_ref().unwrap_or(&Value::Null), &mut new);
+            // The operation that named them first has their texts.
+            named.extend(new.difference(&old));
+        }
+    }
+    named
+}
+
+fn collect_hashes(value: &Value, found: &mut BTreeSet<VersionHash>) {
+    match value {
+        Value::String(text) => found.extend(text.parse().ok().map(VersionHash)),
+        Value::Array(items) => items.iter().for_each(|item| collect_hashes(item, found)),
+        Value::Object(fields) => fields.values().for_each(|item| collect_hashes(item, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -26,7 +26,7 @@ use domain::version::Version;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::ChainedOperation;
+use crate::engine::{ChainedOperation, hashes_in_records};
 use crate::journal;
 
 /// A complete state: tree, versions, texts, history, records, notes.
@@ -479,6 +479,15 @@ impl OperationReader for MemoryState {
                     }
                 };
                 texts.extend(self.texts.get(&hash).map(|text| (hash, text.as_str())));
+            }
+            // Texts that are no version: of decision files and plan documents.
+            for hash in hashes_in_records(&recorded.operation) {
+                if let Some(text) = self.texts.get(&hash)
+                    && first(hash).is_none_or(|first| first > id)
+                    && texts.iter().all(|(known, _)| *known != hash)
+                {
+                    texts.push((hash, text.as_str()));
+                }
             }
             let line =
                 journal::render_journal_line(&recorded.body, &texts, recorded.prev, recorded.hash)

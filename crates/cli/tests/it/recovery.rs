@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{Event, names_in, planned, statuses};
+use crate::{Event, binary, names_in, planned, statuses};
 use testkit::Project;
 
 fn state(project: &Project, name: &str) -> std::path::PathBuf {
@@ -32,36 +32,38 @@ fn accept_history(project: &Project) {
     assert_eq!(accepted.code, 0, "{}", accepted.stdout);
 }
 
+/// Ways to lose or damage the database or the journal.
+const DAMAGES: &[(&str, Event<'static>)] = &[
+    ("no database", &remove_database),
+    ("an emptied database", &|project| {
+        remove_database(project);
+        project.write(".throughline/state.db", "");
+    }),
+    ("a database of rubbish", &|project| {
+        remove_database(project);
+        project.write(
+            ".throughline/state.db",
+            "this is not a database".repeat(500),
+        );
+    }),
+    ("no journal", &|project| {
+        fs::remove_file(state(project, "journal.jsonl")).expect("removed")
+    }),
+    ("an emptied journal", &|project| {
+        project.write(".throughline/journal.jsonl", "")
+    }),
+    ("a journal of rubbish", &|project| {
+        scribble(project, "journal.jsonl")
+    }),
+    ("only the mirror is left", &|project| {
+        remove_database(project);
+        fs::remove_file(state(project, "journal.jsonl")).expect("removed");
+    }),
+];
+
 #[test]
 fn damage_is_mended_with_approvals_intact_and_told() {
-    let cases: &[(&str, Event<'_>)] = &[
-        ("no database", &remove_database),
-        ("an emptied database", &|project| {
-            remove_database(project);
-            project.write(".throughline/state.db", "");
-        }),
-        ("a database of rubbish", &|project| {
-            remove_database(project);
-            project.write(
-                ".throughline/state.db",
-                "this is not a database".repeat(500),
-            );
-        }),
-        ("no journal", &|project| {
-            fs::remove_file(state(project, "journal.jsonl")).expect("removed")
-        }),
-        ("an emptied journal", &|project| {
-            project.write(".throughline/journal.jsonl", "")
-        }),
-        ("a journal of rubbish", &|project| {
-            scribble(project, "journal.jsonl")
-        }),
-        ("only the mirror is left", &|project| {
-            remove_database(project);
-            fs::remove_file(state(project, "journal.jsonl")).expect("removed");
-        }),
-    ];
-    for (what, damage) in cases {
+    for (what, damage) in DAMAGES {
         let project = planned();
         let before = statuses(&project);
         damage(&project);
@@ -239,4 +241,35 @@ fn the_mirror_gives_back_what_a_precise_cascade_left_approved() {
     assert_eq!(statuses(&project), before);
     accept_history(&project);
     project.ok(&["check"]);
+}
+
+/// Their texts are versions of no plan, and have to come back all the same.
+#[test]
+fn a_repository_with_decisions_recovers_like_any_project() {
+    for (what, damage) in DAMAGES {
+        let project = Project::empty(binary());
+        assert!(project.shell("git init -q"));
+        project.ok(&["init", "--profile", "tickets"]);
+        project.ok(&["ticket", "new", "Add search"]);
+        project.ok(&["comment", "001", "-m", "why?"]);
+        project.ok(&["progress", "001", "active"]);
+        project.ok(&["note", "add", "--pin", "ask first"]);
+        let state = |project: &Project| {
+            let tree = project.json(&["tree"]);
+            let note = project.json(&["note", "list"]);
+            (
+                tree[0]["progress"].clone(),
+                project.json(&["comment", "001"])[0]["text"].clone(),
+                note[0]["text"].clone(),
+            )
+        };
+        let before = state(&project);
+        damage(&project);
+        let told = project.ok(&["status"]).stderr;
+        assert!(told.contains("repaired: "), "{what}: {told}");
+        assert!(!told.contains("resuming"), "{what}: {told}");
+        assert_eq!(state(&project), before, "{what}");
+        project.ok(&["comment", "001", "-m", "because"]);
+        project.ok(&["state", "backup", "state.tlb"]);
+    }
 }

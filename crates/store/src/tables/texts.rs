@@ -1,9 +1,10 @@
 //! Stored texts: compressed content of versions, and operations together with the texts they added.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
 use domain::ids::{OperationId, VersionHash};
+use domain::operation::Operation;
 use domain::ports::StoreFault;
 use domain::secrets::MaskedText;
 use zstd::bulk::Decompressor;
@@ -12,7 +13,7 @@ use super::operations::RecordedRow;
 use super::rows::decode_digest_column;
 use super::sql::params;
 use super::view::TableView;
-use crate::engine::ChainedOperation;
+use crate::engine::{ChainedOperation, hashes_in_records};
 use crate::journal;
 
 /// Maximum size of an unpacked text: a damaged size must not allocate all memory.
@@ -35,14 +36,32 @@ impl TableView<'_> {
         }
     }
 
-    /// Returns the hashes of the texts an operation added.
-    pub(crate) fn text_hashes_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
+    /// Returns the hashes of the versions an operation added.
+    fn version_hashes_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
         self.query_rows(
             "SELECT DISTINCT v.hash FROM version v WHERE v.operation = ?1 AND NOT EXISTS \
              (SELECT 1 FROM version o WHERE o.hash = v.hash AND o.operation < ?1) ORDER BY v.hash",
             params![id.0.cast_signed()],
             |row| Ok(VersionHash(decode_digest_column(row.get_ref(0)?)?)),
         )
+    }
+
+    /// Returns the hashes of the stored texts that only records of an operation name, such as those
+    /// of decision files and plan documents.
+    fn record_text_hashes_of(
+        &self,
+        operation: &Operation,
+    ) -> Result<BTreeSet<VersionHash>, StoreFault> {
+        let mut found = BTreeSet::new();
+        for hash in hashes_in_records(operation) {
+            let sql = "SELECT 1 FROM text WHERE hash = ?1 AND NOT EXISTS \
+                       (SELECT 1 FROM version v WHERE v.hash = ?1 AND v.operation <= ?2)";
+            let values = params![hash.0.0.as_slice(), operation.id.0.cast_signed()];
+            if self.query_one_row(sql, values, |_| Ok(()))?.is_some() {
+                found.insert(hash);
+            }
+        }
+        Ok(found)
     }
 
     /// Returns every operation with its texts, in order, with the hash chain verified.
@@ -66,7 +85,25 @@ impl TableView<'_> {
                 what: "the last operations are missing".to_owned(),
             });
         }
+        self.attach_unnamed_texts(&mut entries)?;
         Ok(entries)
+    }
+
+    /// Adds the texts that no operation names to the last one: a copy of a state has all its texts.
+    fn attach_unnamed_texts(&self, entries: &mut [ChainedOperation]) -> Result<(), StoreFault> {
+        let texts = entries.iter().flat_map(|one| &one.texts);
+        let named: HashSet<VersionHash> = texts.map(|(hash, _)| *hash).collect();
+        let Some(last) = entries.last_mut() else {
+            return Ok(());
+        };
+        let stored = self.query_rows("SELECT hash FROM text ORDER BY hash", params![], |row| {
+            Ok(VersionHash(decode_digest_column(row.get_ref(0)?)?))
+        })?;
+        for hash in stored.into_iter().filter(|hash| !named.contains(hash)) {
+            let text = self.read_stored_text(hash)?;
+            last.texts.extend(text.map(|text| (hash, text)));
+        }
+        Ok(())
     }
 
     /// Returns the text stored under its own hash, verified.
@@ -131,7 +168,7 @@ impl TableView<'_> {
     ) -> Result<ChainedOperation, StoreFault> {
         let operation = row.parse_verified_operation()?;
         let mut texts = Vec::new();
-        for hash in self.text_hashes_of(row.id)? {
+        for hash in self.version_hashes_of(row.id)? {
             if let Some(text) = self.read_stored_text(hash)? {
                 texts.push((hash, text));
             } else if let Some(masked) = MaskedText::read_record(self, hash)?
@@ -139,6 +176,13 @@ impl TableView<'_> {
             {
                 // A masked text is stored and transferred under its own hash, not the version's.
                 texts.push((masked.kept, text));
+            }
+        }
+        for hash in self.record_text_hashes_of(&operation)? {
+            if texts.iter().all(|(known, _)| *known != hash)
+                && let Some(text) = self.read_stored_text(hash)?
+            {
+                texts.push((hash, text));
             }
         }
         Ok(ChainedOperation {
