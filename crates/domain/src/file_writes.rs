@@ -15,6 +15,13 @@ use crate::plan_document;
 use crate::record::Recorded;
 use crate::stamp::Stamp;
 
+/// Note of a state that was built from operations, by a recovery, a restore or a move: the last of
+/// them.
+///
+/// Their files were written by the state before, or belong to another working copy. The notes of
+/// that state are gone, and a file that has its former content again was changed back by a user.
+pub const BUILT_NOTE: &str = "built-through";
+
 /// The files an operation writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileWrites {

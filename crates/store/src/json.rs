@@ -8,11 +8,13 @@ use std::fs::File;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use domain::file_writes::BUILT_NOTE;
 use domain::ids::{OperationId, StoreId};
 use domain::ports::{
     HistoryState, NodeReader, OperationReader, Snapshot, Store, StoreFault, StoreFinding,
     StoreFindingKind, Transaction,
 };
+use domain::time::Timestamp;
 use domain::tree::FactMismatch;
 
 use crate::durable::{Durability, replace_file};
@@ -130,6 +132,20 @@ impl JsonStore {
         self.remember_head(&state);
         Ok((state, contents))
     }
+}
+
+/// Notes that the state in the journal was built from operations, as the other engines do when they
+/// build one.
+pub(crate) fn note_built_state(layout: &Layout, now: Timestamp) -> Result<(), StoreFault> {
+    let settings = EngineSettings {
+        mirror: false,
+        ..EngineSettings::default()
+    };
+    let store = JsonStore::open(layout, &settings)?;
+    let mut tx = store.begin_write()?;
+    let last = tx.last_operation_id()?.to_string();
+    tx.save_note(BUILT_NOTE, Some(&last), now)?;
+    tx.commit()
 }
 
 /// Acquires the write lock of the JSON engine, held until the returned file is closed.

@@ -229,6 +229,10 @@ impl<'p> Relocation<'p> {
         // note.
         let _ = swap.quarantine_moved_files();
         drop(writers);
+        if to.storage == Storage::Json {
+            // Best effort, like the clean-up above.
+            let _ = json::note_built_state(to.layout, now);
+        }
         let mut kept: Vec<String> = set
             .folder()
             .exists()

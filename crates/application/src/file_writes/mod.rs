@@ -15,7 +15,7 @@ mod redo;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::fact::Fact;
-use domain::file_writes::{FileWrite, FileWrites};
+use domain::file_writes::{BUILT_NOTE, FileWrite, FileWrites};
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{FileReadResult, Snapshot, StoreFault, Transaction};
 use domain::record;
@@ -203,14 +203,21 @@ fn load_pending_writes(state: &dyn Snapshot) -> Result<Option<FileWrites>, Store
     };
     let is_pending = match state.load_note(COMPLETED_NOTE)? {
         Some(done) => parse_completed_entry(&done).record != Some(entry_digest(&writes)),
-        // Either it is the first entry, or the notes were lost with the database. In the latter
-        // case only the newest operation can be incomplete: any later one completed it before it
-        // began.
+        // Either it is the first entry, or the notes were lost. In the latter case only the newest
+        // operation can be incomplete: any later one completed it before it began.
         None => state.last_operation_id()? == writes.operation,
     };
+    let is_pending = is_pending && !is_of_former_state(state, writes.operation)?;
     // Others may write to the same store; without the seal their entries could make this working
     // copy write files that nobody here asked for.
     Ok((is_pending && writes.has_valid_seal(&copy)).then_some(writes))
+}
+
+/// Whether an operation is one of those that this state was built from; see [`BUILT_NOTE`].
+fn is_of_former_state(state: &dyn Snapshot, operation: OperationId) -> Result<bool, StoreFault> {
+    let built_through = state.load_note(BUILT_NOTE)?;
+    let last = built_through.and_then(|last| last.parse().ok());
+    Ok(last.is_some_and(|last| operation.0 <= last))
 }
 
 fn session_file_path(stamp: &Stamp) -> String {

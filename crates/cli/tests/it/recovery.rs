@@ -273,3 +273,29 @@ fn a_repository_with_decisions_recovers_like_any_project() {
         project.ok(&["state", "backup", "state.tlb"]);
     }
 }
+
+/// What a process died over is not known to a rebuilt state: the files it wrote are a user's by now.
+#[test]
+fn a_recovery_writes_no_file_again() {
+    let changes: &[(&str, Event<'_>)] = &[
+        ("a lost database", &remove_database),
+        ("another engine", &|project| {
+            project.ok(&["state", "move", "--to", "json"]);
+        }),
+        ("a restored backup", &|project| {
+            project.ok(&["state", "backup", "state.tlb"]);
+            project.ok(&["state", "restore", "state.tlb", "--yes"]);
+        }),
+    ];
+    for (what, change) in changes {
+        let project = planned();
+        project.write(Project::ACT, crate::ACT_EDITED);
+        project.ok(&["tree"]);
+        project.ok(&["restore", "act-1", "-1"]);
+        project.write(Project::ACT, crate::ACT_EDITED);
+        change(&project);
+        let told = project.ok(&["status"]).stderr;
+        assert!(!told.contains("resuming"), "{what}: {told}");
+        assert_eq!(project.read(Project::ACT), crate::ACT_EDITED, "{what}");
+    }
+}

@@ -574,9 +574,7 @@ fn replay_operations(
     recorded: &[ChainedOperation],
 ) -> Result<(), StoreFault> {
     let mut transaction = TableTransaction::new(&CallerCommits, TableView::new(link, row));
-    for one in recorded {
-        transaction.apply_recorded(one)?;
-    }
+    transaction.replay_operations(recorded)?;
     transaction.write_store_row(0)
 }
 

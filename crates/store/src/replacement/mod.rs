@@ -171,6 +171,10 @@ fn swap_state(
         Err(fault) => return Err(swap.revert_after_fault(known, fault)),
     }
     clear_moved_marks(layout);
+    if storage == Storage::Json {
+        // Best effort: the state is replaced, whether its notes can be written or not.
+        let _ = json::note_built_state(layout, *now);
+    }
     let quarantined = set
         .folder()
         .exists()

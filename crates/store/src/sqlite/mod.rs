@@ -296,9 +296,7 @@ impl SqliteStore {
             )?;
             let row = store.begin_transaction("BEGIN IMMEDIATE")?;
             let mut transaction = store.transaction_at(row);
-            for one in recorded {
-                transaction.apply_recorded(one)?;
-            }
+            transaction.replay_operations(recorded)?;
             store.finish_transaction(&mut transaction, journal_size)?;
             drop(transaction);
             // Only the main file is renamed, so nothing may be left in the log.

@@ -9,6 +9,7 @@ pub(crate) mod checksums;
 mod nodes;
 pub(crate) mod operations;
 pub(crate) mod records;
+mod replay;
 pub(crate) mod rows;
 pub(crate) mod sql;
 pub(crate) mod store_row;
