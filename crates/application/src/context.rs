@@ -11,8 +11,9 @@ use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{
-    Clock, CommandRunner, Coordination, DecisionFolder, Git, NewOperation, NoCommands,
-    NoRepository, NoSignatures, PlanFiles, SearchIndex, SignatureTool, Store, StoreCoordination,
+    Clock, CommandRunner, Coordination, DecisionFolder, Git, NewOperation, NoCommands, NoProcesses,
+    NoRepository, NoSignatures, PlanFiles, ProcessTable, SearchIndex, SignatureTool, Store,
+    StoreCoordination,
 };
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
@@ -45,6 +46,8 @@ pub struct Context<'a> {
     pub search_index: Option<&'a dyn SearchIndex>,
     /// Runs the commands of evidence, where this edge permits it.
     pub commands: &'a dyn CommandRunner,
+    /// Tells an interrupted process from one that still runs, or [`NoProcesses`].
+    pub processes: &'a dyn ProcessTable,
     /// The acting session: the host's id of it, or the terminal's own name.
     pub session: String,
     /// Looser values in `config.toml` that need a person's acceptance.
@@ -253,6 +256,7 @@ impl<'a> Context<'a> {
             coordination: &StoreCoordination,
             search_index: None,
             commands: &NoCommands,
+            processes: &NoProcesses,
             session,
             waiting_policy: Vec::new(),
             shares_sessions: false,
@@ -276,6 +280,7 @@ impl<'a> Context<'a> {
             signatures: self.signatures,
             coordination: self.coordination,
             commands: self.commands,
+            processes: self.processes,
             session: self.session.clone(),
             waiting_policy: self.waiting_policy.clone(),
             shares_sessions: self.shares_sessions,
@@ -298,6 +303,12 @@ impl<'a> Context<'a> {
             shares_sessions,
             ..self
         }
+    }
+
+    /// Sets the process table.
+    #[must_use]
+    pub fn with_processes(self, processes: &'a dyn ProcessTable) -> Self {
+        Self { processes, ..self }
     }
 
     /// Marks the edge as one that records in [`crate::file_writes::ACKNOWLEDGED`] that the caller
@@ -412,6 +423,7 @@ impl<'a> Context<'a> {
             coordination: self.coordination,
             search_index: self.search_index,
             commands: self.commands,
+            processes: self.processes,
             session: self.session.clone(),
             noticed: RefCell::default(),
             // Not handed over: planned backups are written after the commit.

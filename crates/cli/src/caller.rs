@@ -10,7 +10,6 @@
 //! Without `/proc` there are no ancestors: then the variables decide alone, and a host that sets
 //! none has one session without a name. It is never mistaken for another session.
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -23,6 +22,7 @@ use domain::ids::{Digest32, Principal};
 use domain::ports::Snapshot;
 use hosts::{HostSpec, SPECS};
 
+use crate::process_table::{read_boot_id, read_parent_and_start};
 use crate::settings::{environment_variable, is_at_terminal, local_user_name};
 use crate::wiring::Project;
 
@@ -282,7 +282,7 @@ fn process_ancestors() -> &'static [ProcessIdentity] {
     CACHED_ANCESTORS.get_or_init(|| {
         let mut found = Vec::new();
         // Process ids are reused; boot id, pid and start time together are not.
-        let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
+        let Some(boot) = read_boot_id() else {
             return found;
         };
         let mut pid = std::os::unix::process::parent_id();
@@ -292,7 +292,7 @@ fn process_ancestors() -> &'static [ProcessIdentity] {
                 break;
             };
             found.push(ProcessIdentity {
-                boot: boot.trim().to_owned(),
+                boot: boot.clone(),
                 pid,
                 started,
             });
@@ -300,23 +300,6 @@ fn process_ancestors() -> &'static [ProcessIdentity] {
         }
         found
     })
-}
-
-/// Reads parent (field 4) and start time (field 22) from `/proc/PID/stat`.
-fn read_parent_and_start(pid: u32) -> Option<(u32, u64)> {
-    // One read into a buffer on the stack: `read_to_string` asks for the size, which is 0 here, and
-    // then reads in six small steps, for each ancestor and before every command.
-    let mut buffer = [0; 1024];
-    let read = std::fs::File::open(format!("/proc/{pid}/stat"))
-        .and_then(|mut file| file.read(&mut buffer))
-        .ok()?;
-    // The name in parentheses may contain anything, also spaces, parentheses and invalid UTF-8.
-    let stat = buffer.get(..read)?;
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let mut fields = std::str::from_utf8(stat.get(end + 1..)?)
-        .ok()?
-        .split_ascii_whitespace();
-    Some((fields.nth(1)?.parse().ok()?, fields.nth(17)?.parse().ok()?))
 }
 
 fn read_process_arguments(pid: u32) -> Vec<String> {

@@ -23,6 +23,7 @@ mod last_good_settings;
 mod model;
 mod model_budget;
 mod notifications;
+mod process_table;
 mod program_path;
 mod progress;
 mod project_file;

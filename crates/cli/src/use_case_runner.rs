@@ -20,6 +20,7 @@ use store::{
 };
 
 use crate::caller::Caller;
+use crate::process_table::ProcFolder;
 use crate::settings;
 use crate::trust::{RecordedPolicy, ResolvedPolicy};
 use crate::wiring::Project;
@@ -227,6 +228,7 @@ impl UseCaseRunner<'_> {
                 .map(|folder| folder as &dyn DecisionFolder),
         )
         .with_signatures(&signatures)
+        .with_processes(&ProcFolder)
         .with_shared_sessions(self.project.settings.git.share_sessions);
         // A shared database or a team server has the claims of all machines.
         if matches!(

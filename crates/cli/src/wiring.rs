@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use application::file_writes::ACKNOWLEDGED_PATH;
+use application::file_writes::{ACKNOWLEDGED_PATH, MAX_ACKNOWLEDGED_BYTES};
 use application::record_event::record_event;
 use application::{Context, Failure, Notice, UseCase, run_for_value};
 use domain::duplicate_ids::{describe_duplicate, renumber_command};
@@ -577,12 +577,17 @@ pub(crate) fn write_acknowledgement() {
     if let Some((path, record)) = TO_ACKNOWLEDGE.take() {
         // Errors are ignored: without the record, repeating the command is answered with "done
         // already" once more than necessary.
+        let size = std::fs::metadata(&path).map_or(0, |found| found.len());
+        let is_long = size >= MAX_ACKNOWLEDGED_BYTES;
+        // Appended in one call: neighbours that finish at the same moment keep each other's.
         let opened = store::private_files::private_open_options()
+            .append(!is_long)
             .write(true)
+            .truncate(is_long)
             .create(true)
-            .truncate(true)
             .open(path);
-        let _ = opened.and_then(|mut file| file.write_all(record.as_bytes()));
+        let line = format!("{record}\n");
+        let _ = opened.and_then(|mut file| file.write_all(line.as_bytes()));
     }
 }
 

@@ -25,7 +25,7 @@ pub const SHELL_SESSION: &str = "shell";
 const MAX_CALLS_PER_SESSION: usize = 16;
 
 /// Unique identity of a process: boot, pid and start time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessIdentity {
     /// The boot id, which changes with every start of the machine.
     pub boot: String,

@@ -14,12 +14,14 @@ mod redo;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use domain::calling_session::ProcessIdentity;
 use domain::fact::Fact;
 use domain::file_writes::{BUILT_NOTE, FileWrite, FileWrites};
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{FileReadResult, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::stamp::Stamp;
+use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::planned_files::PlannedFiles;
@@ -31,10 +33,13 @@ use crate::memory::unwritten_files;
 
 /// Note that names the last completed redo entry of this working copy.
 const COMPLETED_NOTE: &str = "file-writes";
-/// File that holds the digest of the last redo entry whose caller received its answer.
+/// File that lists the digests of the last redo entries whose callers received their answers, one
+/// per line.
 ///
 /// Not synced to disk: if it is lost, one repeated request is answered with "already done".
 pub const ACKNOWLEDGED_PATH: &str = ".throughline/acknowledged";
+/// Size from which that file begins again.
+pub const MAX_ACKNOWLEDGED_BYTES: u64 = 4096;
 /// Maximum size of a file that is read to identify its content.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// An entry older than this many operations is not completed any more.
@@ -50,6 +55,9 @@ struct CompletedEntry {
     /// died before it could reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     interrupted: Option<InterruptedRequest>,
+    /// Who is about to write the files of the next entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    writer: Option<EntryWriter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +65,16 @@ struct InterruptedRequest {
     operation: OperationId,
     request: VersionHash,
     by: String,
+    /// The process it came from: as long as it runs, its caller still gets the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    process: Option<ProcessIdentity>,
+}
+
+/// The process that recorded a redo entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct EntryWriter {
+    record: Digest32,
+    process: ProcessIdentity,
 }
 
 /// A file that could not be written.
@@ -168,13 +186,19 @@ pub(crate) fn complete_writes_within(
         .as_ref()
         .map(|head| head.summary.clone())
         .unwrap_or_default();
-    // The other process died or is about to write them itself; the two cannot be distinguished, so
-    // the message does not claim an interruption.
-    let what = format!(
-        "operation {} ({summary}) was recorded before; its files are written now",
-        writes.operation
-    );
-    ctx.push_notice(Notice::CaughtUp { what });
+    let record = entry_digest(&writes);
+    let process = load_completed_entry(&*tx)?
+        .and_then(|done| done.writer)
+        .filter(|writer| writer.record == record)
+        .map(|writer| writer.process);
+    // A neighbour that still runs was about to write them itself, and is not interrupted.
+    if !is_running(ctx, process.as_ref()) {
+        let what = format!(
+            "operation {} ({summary}) was recorded before; its files are written now",
+            writes.operation
+        );
+        ctx.push_notice(Notice::CaughtUp { what });
+    }
     // The caller of that process may never have got an answer. Keeping its request lets the same
     // command, run again, be answered with "already done" instead of being carried out twice.
     let interrupted = head
@@ -183,15 +207,22 @@ pub(crate) fn complete_writes_within(
             operation: writes.operation,
             request,
             by: head.by.to_string(),
+            process,
         });
     store_completed_entry(
         ctx,
         tx,
         &CompletedEntry {
-            record: Some(entry_digest(&writes)),
+            record: Some(record),
             interrupted,
+            ..CompletedEntry::default()
         },
     )
+}
+
+/// Whether the process of a request still runs.
+fn is_running(ctx: &Context<'_>, process: Option<&ProcessIdentity>) -> bool {
+    process.is_some_and(|process| ctx.processes.is_running(process))
 }
 
 /// Returns the redo entry that is still to be completed.
@@ -201,8 +232,8 @@ fn load_pending_writes(state: &dyn Snapshot) -> Result<Option<FileWrites>, Store
     else {
         return Ok(None);
     };
-    let is_pending = match state.load_note(COMPLETED_NOTE)? {
-        Some(done) => parse_completed_entry(&done).record != Some(entry_digest(&writes)),
+    let is_pending = match load_completed_entry(state)? {
+        Some(done) => done.record != Some(entry_digest(&writes)),
         // Either it is the first entry, or the notes were lost. In the latter case only the newest
         // operation can be incomplete: any later one completed it before it began.
         None => state.last_operation_id()? == writes.operation,
@@ -241,10 +272,7 @@ pub(crate) fn take_interrupted_operation(
     tx: &mut dyn Transaction,
     request: VersionHash,
 ) -> Result<Option<OperationId>, Failure> {
-    let Some(done) = tx
-        .load_note(COMPLETED_NOTE)?
-        .map(|done| parse_completed_entry(&done))
-    else {
+    let Some(done) = load_completed_entry(&*tx)? else {
         return Ok(None);
     };
     let by = ctx.actor.to_string();
@@ -254,11 +282,16 @@ pub(crate) fn take_interrupted_operation(
     else {
         return Ok(None);
     };
+    // The first caller still gets its answer, so this is a request of its own.
+    if is_running(ctx, found.process.as_ref()) {
+        return Ok(None);
+    }
     // The first caller did get its answer, so the same request means "do it again".
-    if let FileReadResult::Text { text, .. } = ctx.files.read_file(ACKNOWLEDGED_PATH, 256)
-        && done
-            .record
-            .is_some_and(|record| record.to_string() == text.trim())
+    if let FileReadResult::Text { text, .. } = ctx
+        .files
+        .read_file(ACKNOWLEDGED_PATH, 2 * MAX_ACKNOWLEDGED_BYTES)
+        && let Some(record) = done.record.map(|record| record.to_string())
+        && text.lines().any(|line| line == record)
     {
         return Ok(None);
     }
@@ -267,7 +300,7 @@ pub(crate) fn take_interrupted_operation(
         tx,
         &CompletedEntry {
             record: done.record,
-            interrupted: None,
+            ..CompletedEntry::default()
         },
     )?;
     Ok(Some(found.operation))
@@ -290,8 +323,9 @@ pub(crate) fn already_done_failure(
         .with_step("run the same command again to do it once more"))
 }
 
-fn parse_completed_entry(text: &str) -> CompletedEntry {
-    serde_json::from_str(text).unwrap_or_default()
+fn load_completed_entry(state: &dyn Snapshot) -> Result<Option<CompletedEntry>, StoreFault> {
+    let note = state.load_note(COMPLETED_NOTE)?;
+    Ok(note.map(|note| serde_json::from_str(&note).unwrap_or_default()))
 }
 
 fn store_completed_entry(
@@ -299,7 +333,13 @@ fn store_completed_entry(
     tx: &mut dyn Transaction,
     done: &CompletedEntry,
 ) -> Result<(), Failure> {
-    let text = serde_json::to_string(done).unwrap_or_default();
+    // A later entry may be recorded already, and its writer still on the way to its files.
+    let writer = load_completed_entry(&*tx)?.and_then(|former| former.writer);
+    let done = CompletedEntry {
+        writer: writer.filter(|writer| Some(writer.record) != done.record),
+        ..done.clone()
+    };
+    let text = serde_json::to_string(&done).unwrap_or_default();
     Ok(tx.save_note(COMPLETED_NOTE, Some(&text), ctx.clock.now())?)
 }
 
@@ -462,9 +502,30 @@ impl PlannedFiles<'_> {
             .collect();
         operation.texts.extend(more);
         drop(planned);
+        let at = operation.at;
         let id = tx.record_operation(operation)?;
-        self.recorded.set(Some((id, entry_digest(&after))));
+        let record = entry_digest(&after);
+        self.recorded.set(Some((id, record)));
+        self.note_writer(tx, record, at)?;
         Ok(id)
+    }
+
+    /// Notes which process writes the files of an entry, so that others know whether it died.
+    fn note_writer(
+        &self,
+        tx: &mut dyn Transaction,
+        record: Digest32,
+        at: Timestamp,
+    ) -> Result<(), Failure> {
+        let Some(process) = self.processes.own_identity() else {
+            return Ok(());
+        };
+        let done = CompletedEntry {
+            writer: Some(EntryWriter { record, process }),
+            ..load_completed_entry(&*tx)?.unwrap_or_default()
+        };
+        let text = serde_json::to_string(&done).unwrap_or_default();
+        Ok(tx.save_note(COMPLETED_NOTE, Some(&text), at)?)
     }
 
     /// Commits, then writes the files.
@@ -544,9 +605,7 @@ impl PlannedFiles<'_> {
             None => Vec::new(),
         };
         let is_last = pending.is_some()
-            || tx
-                .load_note(COMPLETED_NOTE)?
-                .is_some_and(|done| parse_completed_entry(&done).record == Some(record));
+            || load_completed_entry(&*tx)?.is_some_and(|done| done.record == Some(record));
         if unwritten.is_empty() && is_last {
             let interrupted = self
                 .request
@@ -557,6 +616,7 @@ impl PlannedFiles<'_> {
                         operation,
                         request,
                         by: ctx.actor.to_string(),
+                        process: self.processes.own_identity(),
                     }
                 });
             store_completed_entry(
@@ -565,6 +625,7 @@ impl PlannedFiles<'_> {
                 &CompletedEntry {
                     record: Some(record),
                     interrupted,
+                    ..CompletedEntry::default()
                 },
             )?;
             // A failed commit loses only the note; the next command finds the files already correct

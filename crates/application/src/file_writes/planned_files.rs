@@ -10,7 +10,7 @@ use domain::file_writes::FileWrite;
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{
     CheckedPaths, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry,
-    FolderEntryKind, PlanFiles, ScanCacheCheck,
+    FolderEntryKind, PlanFiles, ProcessTable, ScanCacheCheck,
 };
 use domain::stamp::Stamp;
 
@@ -50,6 +50,7 @@ pub(crate) struct PlannedFiles<'f> {
     sessions: RefCell<Vec<Stamp>>,
     /// The request the writes follow from.
     pub(super) request: Option<VersionHash>,
+    pub(super) processes: &'f dyn ProcessTable,
     /// The operation they were recorded with, and the digest of its redo note.
     pub(super) recorded: Cell<Option<(OperationId, Digest32)>>,
 }
@@ -65,6 +66,7 @@ impl<'f> PlannedFiles<'f> {
             places: RefCell::default(),
             sessions: RefCell::default(),
             request,
+            processes: ctx.processes,
             recorded: Cell::default(),
         }
     }

@@ -12,10 +12,13 @@ use application::tickets::{NewTicket, create_ticket, split_ticket};
 use application::undo::{UndoTarget, undo_operations};
 use application::workflows::start::start_run_on_new_document;
 use application::{Context, Failure, FailureKind};
+use domain::calling_session::ProcessIdentity;
 use domain::ids::{OperationId, Principal};
 use domain::memory::EntryKind as MemoryKind;
 use domain::operation::{Channel, Operation, Verb};
-use domain::ports::{FileFault, FileReadResult, FileStatResult, FolderEntry, PlanFiles};
+use domain::ports::{
+    FileFault, FileReadResult, FileStatResult, FolderEntry, NoProcesses, PlanFiles, ProcessTable,
+};
 use domain::profile::built_in_profile;
 use domain::session::SessionMode;
 use serde_json::json;
@@ -75,6 +78,15 @@ impl PlanFiles for BreakableFiles<'_> {
 
 /// Runs `act` where files cannot be written, and then the next command where they can be.
 fn interrupted<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Failure>) -> Failure {
+    interrupted_by(world, &NoProcesses, act)
+}
+
+/// Runs a use case in a process that cannot write its files.
+fn interrupted_by<T>(
+    world: &World,
+    processes: &dyn ProcessTable,
+    act: impl FnOnce(&Context<'_>) -> Result<T, Failure>,
+) -> Failure {
     let files = BreakableFiles {
         files: &world.files,
         broken: Cell::new(true),
@@ -88,7 +100,8 @@ fn interrupted<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Fai
         &world.policy,
         actor,
         Channel::Cli,
-    );
+    )
+    .with_processes(processes);
     act(&ctx).err().expect("its files could not be written")
 }
 
@@ -192,6 +205,50 @@ fn an_interrupted_request_that_is_repeated_is_not_done_twice() {
     // It answers once: the next one is meant.
     restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap();
     assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+}
+
+/// A machine on which one process runs, and others may.
+struct Processes {
+    own: u32,
+    running: &'static [u32],
+}
+
+fn process(pid: u32) -> ProcessIdentity {
+    ProcessIdentity {
+        boot: "one".to_owned(),
+        pid,
+        started: 7,
+    }
+}
+
+impl ProcessTable for Processes {
+    fn own_identity(&self) -> Option<ProcessIdentity> {
+        Some(process(self.own))
+    }
+
+    fn is_running(&self, other: &ProcessIdentity) -> bool {
+        self.running.iter().any(|pid| process(*pid) == *other)
+    }
+}
+
+#[test]
+fn an_identical_request_of_a_running_neighbour_is_no_repetition() {
+    for (running, is_repetition) in [(&[][..], true), (&[1][..], false)] {
+        let world = World::new();
+        let first = Processes { own: 1, running };
+        interrupted_by(&world, &first, |ctx| create_document(ctx, "Add search"));
+        let second = Processes { own: 2, running };
+        let ctx = world.ctx().with_processes(&second);
+        complete_file_writes(&ctx);
+        let told = format!("{:?}", ctx.take_notices());
+        assert_eq!(
+            told.contains("its files are written now"),
+            is_repetition,
+            "{told}"
+        );
+        let repeated = create_document(&ctx, "Add search");
+        assert_eq!(repeated.is_err(), is_repetition, "{repeated:?}");
+    }
 }
 
 #[test]

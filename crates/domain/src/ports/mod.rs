@@ -9,6 +9,7 @@ mod decision_folder;
 mod git;
 mod offline_conflicts;
 mod plan_files;
+mod process_table;
 mod repository_changes;
 mod search_index;
 mod signature_tool;
@@ -32,6 +33,7 @@ pub use plan_files::{
     CheckedPaths, FileAction, FileChange, FileFault, FileReadResult, FileStamp, FileStatResult,
     FolderEntry, FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
+pub use process_table::{NoProcesses, ProcessTable};
 pub use repository_changes::RepositoryChanges;
 pub use search_index::SearchIndex;
 pub use signature_tool::{NoSignatures, SignatureTool, SigningFault};
