@@ -123,7 +123,9 @@ pub fn start_run_on_new_document(
             Failure::invalid(what).with_step(format!("tl flow start {} --for NAME", workflow.name))
         );
     }
-    let title = trim_title(title)?;
+    // Masked before the id is derived, as for a document of its own.
+    let title = ctx.mask_secrets(title, "title");
+    let title = trim_title(&title)?;
     run_with_files(
         ctx,
         &("flow start", &workflow.name, title),

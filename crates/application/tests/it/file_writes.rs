@@ -444,6 +444,25 @@ fn an_interrupted_workflow_start_does_not_make_a_second_document() {
 }
 
 #[test]
+fn the_id_of_a_document_holds_no_secret_of_its_title() {
+    let world = World::new();
+    let key = format!("sk-ant-api03-{}", "aB3dE5gH7j".repeat(4));
+    let started = start_run_on_new_document(&world.ctx(), "planner", &format!("Flow {key}"));
+    assert!(started.is_ok(), "{:?}", started.err());
+    let documents = world.files.paths();
+    let files: Vec<&String> = documents
+        .iter()
+        .filter(|path| path.ends_with("plan.json"))
+        .collect();
+    let [file] = files.as_slice() else {
+        panic!("{documents:?}");
+    };
+    let start = key.to_lowercase();
+    assert!(!file.contains(start.get(..16).unwrap()), "{file}");
+    assert!(!world.files.text(file).unwrap().contains(&key));
+}
+
+#[test]
 fn a_document_whose_write_was_interrupted_is_not_locked() {
     let world = World::new();
     interrupted(&world, |ctx| create_document(ctx, "Add search"));

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::entity::IdCounters;
 use crate::ids::{Digest32, NodeId, Principal, StoreId, VersionHash};
 use crate::record::Recorded;
+use crate::secrets::mask_secrets;
 use crate::time::Timestamp;
 
 /// Record of a document, stored under its id.
@@ -71,10 +72,12 @@ impl Recorded for CurrentDocument {
 }
 
 /// Returns the id of a new document: a slug of its title, numbered while `taken` says it is in use.
+///
+/// Secrets are masked first: a key in lower case, cut short, is not recognised any more.
 #[must_use]
 pub fn unique_document_id(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let mut slug = String::new();
-    for c in title.chars().flat_map(char::to_lowercase) {
+    for c in mask_secrets(title).chars().flat_map(char::to_lowercase) {
         // Letters of any script, not only ASCII: a Russian title keeps a readable folder name.
         if c.is_alphanumeric() {
             slug.push(c);

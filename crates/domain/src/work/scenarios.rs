@@ -5,6 +5,8 @@
 //! second-level heading. A scenario ends where the next one begins, or at a heading that is not
 //! below its own. Steps are not parsed.
 
+use crate::secrets::mask_secrets;
+
 /// One scenario of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioText {
@@ -199,10 +201,12 @@ fn parse_scenario_title(line: &str) -> Option<&str> {
 }
 
 /// Converts a title to a name for paths: letters and digits of any language, everything else `-`.
+///
+/// Secrets are masked first: a key in lower case, cut short, is not recognised any more.
 #[must_use]
 pub fn slugify_title(title: &str) -> String {
     let mut slug = String::with_capacity(title.len());
-    for c in title.to_lowercase().chars() {
+    for c in mask_secrets(title).to_lowercase().chars() {
         if c.is_alphanumeric() {
             slug.push(c);
         } else if !slug.is_empty() && !slug.ends_with('-') {
