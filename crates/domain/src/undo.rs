@@ -389,8 +389,15 @@ fn find_ended_objection(facts: &[Fact]) -> Option<&Condemnation> {
             changes.entry(*node).or_insert_with(first).1 = after.as_ref();
         }
     }
+    // Bound to a text with other references, as by a change of shape, it is the same objection.
+    let is_same = |one: &Condemnation, other: &Condemnation| {
+        (&one.by, one.at, one.kind) == (&other.by, other.at, other.kind)
+    };
+    let is_kept = |before: &Condemnation, after: Option<&Condemnation>| {
+        after.is_some_and(|after| is_same(before, after))
+    };
     let mut changes = changes.into_values();
-    changes.find_map(|(before, after)| before.filter(|_| before != after))
+    changes.find_map(|(before, after)| before.filter(|before| !is_kept(before, after)))
 }
 
 /// Refuses operations of a kind that cannot be undone.
@@ -549,4 +556,46 @@ fn merge_file_changes(changes: Vec<FileChange>) -> Vec<FileChange> {
         // touch the file.
         .filter(|change| change.before.version_hash() != change.after.version_hash())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::approval::ObjectionKind;
+    use crate::ids::{CanonicalHash, Digest32};
+    use crate::time::Timestamp;
+
+    fn objection(text: &[u8], at: i64) -> Condemnation {
+        Condemnation {
+            canonical: Some(CanonicalHash(Digest32::of_bytes(text))),
+            reason: "weak".to_owned(),
+            by: Principal::Human("ann".to_owned()),
+            at: Timestamp::from_millis(at),
+            kind: ObjectionKind::Rejected,
+        }
+    }
+
+    fn change(before: Condemnation, after: Option<Condemnation>) -> [Fact; 1] {
+        [Fact::CondemnationChanged {
+            node: NodeId(1),
+            before: Some(before),
+            after,
+        }]
+    }
+
+    #[test]
+    fn an_objection_bound_to_another_text_is_not_taken_back() {
+        let agent = Principal::Agent {
+            host: "shell".to_owned(),
+            session: "one".to_owned(),
+        };
+        let refuse = |facts: &[Fact]| {
+            refuse_overruling_people(&[], facts, &agent, ApprovalPolicy::Anyone).is_err()
+        };
+        let bound = change(objection(b"# Two", 1), Some(objection(b"# One", 1)));
+        assert!(!refuse(&bound), "an undone change of shape");
+        assert!(refuse(&change(objection(b"# One", 1), None)));
+        let other = change(objection(b"# One", 1), Some(objection(b"# One", 2)));
+        assert!(refuse(&other), "another objection is not the same one");
+    }
 }
