@@ -3,9 +3,11 @@
 //! A misnamed folder is renamed with everything in it; otherwise only the file is moved. The scan then
 //! reads the plans, as it would after a move by hand.
 
+use std::collections::BTreeSet;
+
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::ports::{FileReadResult, FileStatResult, FolderEntryKind, PlanFiles};
+use domain::ports::{FileFault, FileReadResult, FileStatResult, FolderEntryKind, PlanFiles};
 use domain::profile::find_expected_path;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,7 +56,8 @@ pub fn place_file(ctx: &Context<'_>, file: &str, dry_run: bool) -> Result<PlaceO
         let target = if dry_run { &trial } else { planned };
         for one in &moved_files {
             // Creating refuses an existing file, so the move cannot replace another plan.
-            target.create_file(&one.path, &read_text(ctx, &one.was)?)?;
+            let created = target.create_file(&one.path, &read_text(ctx, &one.was)?);
+            created.map_err(|fault| refuse_taken_place(ctx, fault, file, &expected))?;
             target.put_file(&one.was, None)?;
         }
         let operation = match dry_run {
@@ -77,6 +80,43 @@ pub fn place_file(ctx: &Context<'_>, file: &str, dry_run: bool) -> Result<PlaceO
             operation,
         })
     })
+}
+
+/// Returns the refusal of a place where another plan is, with a free number for this one.
+fn refuse_taken_place(ctx: &Context<'_>, fault: FileFault, file: &str, expected: &str) -> Failure {
+    let is_taken = matches!(fault, FileFault::Exists { .. });
+    let failure = Failure::from(fault);
+    match find_free_folder(ctx, file, expected).filter(|_| is_taken) {
+        Some((from, to)) => failure.with_step(format!("mv {from} {to}   # a free number")),
+        None => failure,
+    }
+}
+
+/// Returns the misspelt folder of a file, and the same with the next free number.
+fn find_free_folder(ctx: &Context<'_>, file: &str, expected: &str) -> Option<(String, String)> {
+    let (was, now): (Vec<&str>, Vec<&str>) =
+        (file.split('/').collect(), expected.split('/').collect());
+    let at = (0..was.len().min(now.len())).rfind(|at| was[*at] != now[*at])?;
+    let stem = now[at].trim_end_matches(|c: char| c.is_ascii_digit());
+    let width = now[at].len() - stem.len();
+    // The file of a plan has no number of its own, and a folder without one is no numbered plan.
+    if width == 0 || at + 1 == was.len() {
+        return None;
+    }
+    let folder = was[..at].join("/");
+    let number_of = |name: &str| -> Option<u32> {
+        let rest = name.strip_prefix(stem)?;
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        rest.get(..end.unwrap_or(rest.len()))?.parse().ok()
+    };
+    let entries = ctx.files.list_folder(&folder);
+    let taken: BTreeSet<u32> = entries
+        .iter()
+        .filter_map(|entry| number_of(&entry.name))
+        .collect();
+    let free = taken.last()?.checked_add(1)?;
+    let from = was[..=at].join("/");
+    Some((from, format!("{folder}/{stem}{free:0width$}")))
 }
 
 /// Lists the moves: of the whole folder if that is what is misspelt, else of the file.

@@ -412,6 +412,23 @@ fn a_misplaced_plan_is_reported_and_put_where_it_belongs() {
 }
 
 #[test]
+fn a_plan_with_a_taken_number_is_refused_with_a_free_one() {
+    let world = novel();
+    let file = "acts/act-1/chapters/chapter-7/plan.md";
+    world.files.edit(file, "# Another\n");
+    let refused = place_file(&world.ctx(), file, false).unwrap_err();
+    assert!(refused.message.contains("is already there"), "{refused:?}");
+    let [step] = refused.next_steps.as_slice() else {
+        panic!("{refused:?}");
+    };
+    let (from, to) = (
+        "acts/act-1/chapters/chapter-7",
+        "acts/act-1/chapters/chapter-08",
+    );
+    assert_eq!(*step, format!("mv {from} {to}   # a free number"));
+}
+
+#[test]
 fn the_seeds_second_layout_is_read_and_kept() {
     let world = novel();
     let file = "acts/act-1/chapters/chapter-07/scenes/scene-0702/scene-0702-blueprint.md";
