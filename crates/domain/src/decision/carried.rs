@@ -21,7 +21,7 @@ pub struct CarriedTo {
     /// The plan's file there, where several plans can have one id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_file: Option<String>,
-    /// The texts an approval, a rejection or a comment is for, with the references as they are now.
+    /// The texts an approval, an objection or a comment is for, with the references as they are now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texts: Option<CarriedTexts>,
 }
@@ -69,9 +69,9 @@ impl CarriedTo {
                 parent: *parent,
                 relied_sections: *relied_sections,
             }),
-            Verdict::Rejected {
-                text: Some(text), ..
-            } => Some(CarriedTexts::of_text(*text)),
+            Verdict::Rejected { text, .. }
+            | Verdict::ChangesRequested { text, .. }
+            | Verdict::RevalidationRequired { text, .. } => text.map(CarriedTexts::of_text),
             Verdict::Commented { place, .. } => place.plan.map(CarriedTexts::of_text),
             _ => None,
         };
@@ -105,7 +105,9 @@ impl CarriedTo {
                 *parent = texts.parent;
                 *relied_sections = texts.relied_sections;
             }
-            Verdict::Rejected { text, .. } => *text = Some(texts.text),
+            Verdict::Rejected { text, .. }
+            | Verdict::ChangesRequested { text, .. }
+            | Verdict::RevalidationRequired { text, .. } => *text = Some(texts.text),
             Verdict::Commented { place, .. } => place.plan = Some(texts.text),
             _ => {}
         }
@@ -194,6 +196,37 @@ mod tests {
             assert_eq!(moved.what, original.what);
         }
         assert_eq!(CarriedTo::from_decisions(&original, &original), None);
+    }
+
+    #[test]
+    fn every_objection_is_carried_to_the_rewritten_text() {
+        let hash = |text: &[u8]| Some(CanonicalHash(Digest32::of_bytes(text)));
+        let reason = || "slow".to_owned();
+        let objections = |text: Option<CanonicalHash>| {
+            [
+                Verdict::Rejected {
+                    text,
+                    reason: reason(),
+                },
+                Verdict::ChangesRequested {
+                    text,
+                    reason: reason(),
+                },
+                Verdict::RevalidationRequired {
+                    text,
+                    reason: reason(),
+                },
+            ]
+        };
+        let pairs = objections(hash(b"# Two"))
+            .into_iter()
+            .zip(objections(hash(b"# Three")));
+        for (was, now) in pairs {
+            let original = decision("story:act-1/chapter-02", was, 1);
+            let carried = decision("story:act-1/chapter-03", now, 1);
+            let to = CarriedTo::from_decisions(&original, &carried).unwrap();
+            assert_eq!(to.apply_to(&original), carried);
+        }
     }
 
     #[test]

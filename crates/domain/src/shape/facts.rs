@@ -139,7 +139,11 @@ fn push_verdict_facts(tree: &Tree, layout: &Layout, texts: &ShapeTexts, facts: &
             }
         }
         if let Some(condemnation) = &node.condemnation {
-            let new = after(node);
+            // Also where an approval is not carried: an objection that follows makes nothing looser.
+            let new = match texts.rewritten.get(&node.id) {
+                Some(found) => to_content(found, &node.content),
+                None => node.content.clone(),
+            };
             // An objection to an older text was answered by this one and stays bound to what it was
             // about.
             let is_of_text = condemnation.canonical.is_some()
