@@ -94,9 +94,10 @@ impl DecisionChanges {
 
     /// Returns a one-line summary: `received: approval of act-1 by human:ann`.
     pub(crate) fn summarise(&self) -> String {
-        let name = |wanted: bool| -> Vec<String> {
+        let name = |wanted: bool, is_vanished: bool| -> Vec<String> {
             self.changed
                 .iter()
+                .filter(|(_, after)| after.vanished == is_vanished)
                 // Decisions that are not trusted are left out of both lists: the line about waiting
                 // ones names them, and "gone" would announce the loss of something that never
                 // counted.
@@ -132,10 +133,19 @@ impl DecisionChanges {
         let parts = [
             part("received through git, not counted yet", waiting),
             part("not counted without a valid signature", unsigned),
-            part("received through git", name(true)),
-            part("gone with the branch", name(false)),
+            part("received through git", name(true, false)),
+            part("gone with the branch", name(false, false)),
+            part("file missing or damaged", name(false, true)),
         ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if !parts.is_empty() {
+            return parts.join("; ");
+        }
+        // The same decisions as before, for other places or texts.
+        let carried = self.changed.iter();
+        let carried = carried.filter(|(before, after)| before.is_some() && after.counts());
+        let carried = carried.map(|(_, after)| after.decision.describe_briefly());
+        part("carried along", carried.collect()).unwrap_or_default()
     }
 }
 

@@ -319,10 +319,12 @@ fn a_lost_file_is_reported_and_written_again() {
     ann.git(&["clean", "-fdq", ".throughline/decisions"]);
     let told = ann.project.ok(&["status"]);
     assert!(
-        told.stderr.contains("tl decisions restore"),
+        told.stderr.contains("tl decisions restore")
+            && told.stderr.contains("file missing or damaged: approval of"),
         "{}",
         told.stderr
     );
+    assert!(!told.stderr.contains("with the branch"), "{}", told.stderr);
     assert_eq!(ann.project.status("act-1/chapter-01"), "draft");
     // Also by a check: an agent could delete a person's rejection.
     let check = ann.project.run(&["check"]);
