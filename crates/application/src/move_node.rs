@@ -17,8 +17,11 @@ use serde::Serialize;
 use crate::absent_nodes::find_absent_by_name;
 use crate::claim_node::carry_renamed_claims;
 use crate::context::Context;
-use crate::decisions::record_with_decisions;
+use crate::decisions::{
+    is_followed_to, load_decision_key, record_followed_moves, record_with_decisions,
+};
 use crate::failure::Failure;
+use crate::file_writes::PlannedFiles;
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::with_observed_files;
 use crate::scan::ScanScope;
@@ -67,6 +70,10 @@ pub fn move_node(ctx: &Context<'_>, request: &MoveRequest) -> Result<MoveOutcome
     // Everything: the present file may have been created a moment ago, and the former one deleted.
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let new = find_present_node(ctx, &*tx, &request.now)?;
+        let key = load_decision_key(&*tx, &new)?;
+        if is_followed_to(&*tx, &request.was, &key)? {
+            return tell_followed_move(ctx, planned, tx, &request.was, &new);
+        }
         let (was, former) = find_former_node(ctx, &*tx, &request.was)?;
         refuse_unlike_nodes(&was, former.node(), &new)?;
         let path = load_node_path(&*tx, &new)?;
@@ -85,6 +92,25 @@ pub fn move_node(ctx: &Context<'_>, request: &MoveRequest) -> Result<MoveOutcome
             node: NodeView::from_node(&*tx, &load_node(&*tx, id)?)?,
             operation,
         })
+    })
+}
+
+/// Tells other clones of a move that the scan has recognised: what was decided before it belongs to
+/// the plan where it is now.
+fn tell_followed_move(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    tx: &mut dyn Transaction,
+    was: &str,
+    node: &Node,
+) -> Result<MoveOutcome, Failure> {
+    let path = load_node_path(&*tx, node)?;
+    let operation = ctx.new_operation(Verb::Move, format!("move {was} to {path}"));
+    Ok(MoveOutcome {
+        success: true,
+        was: was.to_owned(),
+        node: NodeView::from_node(&*tx, node)?,
+        operation: record_followed_moves(ctx, planned, tx, operation)?,
     })
 }
 

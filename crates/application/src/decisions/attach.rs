@@ -15,6 +15,7 @@ use domain::ports::{DecisionFolder, NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, record_changed_fact};
 
 use super::carry::carry_decisions;
+use super::follow::share_followed_moves;
 use super::made_notes::decide_notes;
 use super::made_proofs::decide_proofs;
 use super::receive::state_mark;
@@ -179,6 +180,11 @@ fn attach_decisions(
     made.extend(decide_undone(tx, operation)?);
     made.extend(carried.made);
     facts.extend(carried.facts);
+    if !made.is_empty() {
+        let (moves, told) = share_followed_moves(tx, operation, &carried.moved)?;
+        made.extend(moves);
+        facts.extend(told);
+    }
     facts.extend(made.iter().filter_map(NewDecision::to_fact));
     operation.facts.append(&mut facts);
     plan_decision_files(ctx, folder, tx, planned, &made)

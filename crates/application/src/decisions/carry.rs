@@ -16,6 +16,7 @@ use domain::record::{RecordKey, Recorded as _};
 use domain::tree::Tree;
 
 use super::attach::NewDecision;
+use super::follow::FollowedMoves;
 use super::{decision_key, has_free_names, load_decision_key, load_decisions, load_node_decisions};
 use crate::claim_node::may_rename_nodes;
 use crate::context::Context;
@@ -33,6 +34,8 @@ pub(super) struct Carried {
     pub(super) facts: Vec<Fact>,
     /// Nodes whose approval or rejection is only bound to rewritten texts: no new decision.
     pub(super) rebound: HashSet<NodeId>,
+    /// The decisions whose place or text the operation changes.
+    pub(super) moved: HashSet<DecisionId>,
     /// The keys that nodes have after the operation, if those are others.
     keys: HashMap<NodeId, String>,
 }
@@ -115,27 +118,34 @@ pub(super) fn carry_decisions(
             carried.facts.extend(rekey_facts(&id, &known, &after));
         }
     }
+    carried.moved = moved.keys().cloned().collect();
     let entries: Vec<_> = moved.into_iter().collect();
-    // About the project: one change of shape moves the decisions of many nodes.
-    for chunk in entries.chunks(MAX_CARRIED_PER_FILE) {
-        let decision = Decision {
-            node: PROJECT_KEY.to_owned(),
-            what: Verdict::Carried {
-                decisions: chunk.iter().cloned().collect(),
-            },
-            by: operation.by.clone(),
-            at: operation.at,
-            supersedes: Vec::new(),
-            signature: None,
-            plan_file: None,
-        };
-        carried.made.push(NewDecision::from_decision(decision));
-    }
+    carried.made = carried_files(&entries, operation);
     Ok(carried)
 }
 
+/// Returns the decisions that tell where others belong now.
+pub(super) fn carried_files(
+    entries: &[(DecisionId, CarriedTo)],
+    operation: &NewOperation,
+) -> Vec<NewDecision> {
+    // About the project: one change of shape moves the decisions of many nodes.
+    let decisions = entries.chunks(MAX_CARRIED_PER_FILE).map(|chunk| Decision {
+        node: PROJECT_KEY.to_owned(),
+        what: Verdict::Carried {
+            decisions: chunk.iter().cloned().collect(),
+        },
+        by: operation.by.clone(),
+        at: operation.at,
+        supersedes: Vec::new(),
+        signature: None,
+        plan_file: None,
+    });
+    decisions.map(NewDecision::from_decision).collect()
+}
+
 /// Returns the nodes that are taken out of the records of absent ones, with their former keys.
-fn find_returned_names(facts: &[Fact]) -> Vec<(NodeId, String)> {
+pub(super) fn find_returned_names(facts: &[Fact]) -> Vec<(NodeId, String)> {
     let returned = facts.iter().filter_map(|fact| match fact {
         Fact::RecordChanged {
             record,
@@ -256,7 +266,7 @@ fn rebind_decision(decision: &mut Decision, node: &Node, facts: &[Fact]) {
 }
 
 /// Returns the tree with the names and parents that facts give.
-fn apply_names(tree: &Tree, facts: &[Fact]) -> Tree {
+pub(super) fn apply_names(tree: &Tree, facts: &[Fact]) -> Tree {
     let mut nodes: HashMap<NodeId, Node> =
         tree.nodes().map(|node| (node.id, node.clone())).collect();
     for fact in facts {
@@ -283,7 +293,7 @@ fn apply_names(tree: &Tree, facts: &[Fact]) -> Tree {
     Tree::new(nodes.into_values())
 }
 
-fn key_of(tree: &Tree, node: &Node) -> String {
+pub(super) fn key_of(tree: &Tree, node: &Node) -> String {
     decision_key(NodeKey {
         profile: node.profile.clone(),
         path: tree.alias_path(node),
@@ -291,7 +301,7 @@ fn key_of(tree: &Tree, node: &Node) -> String {
 }
 
 /// Returns the file that decisions about a node of a tree name, as [`super::named_plan_file`].
-fn named_plan_file(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
+pub(super) fn named_plan_file(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
     let lineage = std::iter::successors(Some(node), |node| tree.parent_of(node));
     if !lineage.clone().any(|node| has_free_names(ctx, node)) {
         return None;
@@ -300,15 +310,18 @@ fn named_plan_file(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String
 }
 
 /// Returns the decisions whose place differs from what the moves in force say, as known and as they
-/// should be. `changed` are decisions that came or went.
+/// should be. `changed` are decisions that came or went, and `followed` the moves that only scans have
+/// seen.
 pub(super) fn find_carried_changes(
     known: &HashMap<DecisionId, KnownDecision>,
+    followed: &FollowedMoves,
     changed: &mut Vec<(Option<KnownDecision>, KnownDecision)>,
 ) {
     let is_move = |one: &KnownDecision| matches!(one.decision.what, Verdict::Carried { .. });
     // Without any move the copies below would be made for nothing, at every change of the folder.
-    let has_moves = known.values().any(is_move) || changed.iter().any(|(_, one)| is_move(one));
-    if !has_moves {
+    let mut listed = known.values().chain(changed.iter().map(|(_, one)| one));
+    let has_moves = listed.any(|one| is_move(one) || one.original.is_some());
+    if !has_moves && followed.is_empty() {
         return;
     }
     let mut current: BTreeMap<DecisionId, KnownDecision> = BTreeMap::new();
@@ -325,17 +338,22 @@ pub(super) fn find_carried_changes(
     let moves = domain::decision::carried_decisions(current.values());
     for (id, one) in &current {
         let to = moves.get(id);
-        if to.is_none() && one.original.is_none() {
-            continue;
-        }
         let original = one.as_in_file().clone();
-        let decision = match to {
+        let mut decision = match to {
             Some(to) => to.apply_to(&original),
             None => original.clone(),
         };
+        let seen = followed.get(&decision.node);
+        if let Some(seen) = seen {
+            decision.node.clone_from(&seen.node);
+            decision.plan_file.clone_from(&seen.plan_file);
+        } else if to.is_none() && one.original.is_none() {
+            continue;
+        }
+        let is_elsewhere = to.is_some() || seen.is_some();
         let after = KnownDecision {
             decision,
-            original: to.map(|_| Box::new(original)),
+            original: is_elsewhere.then(|| Box::new(original)),
             ..one.clone()
         };
         if after == *one {

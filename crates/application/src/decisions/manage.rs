@@ -70,7 +70,8 @@ pub fn list_decisions(ctx: &Context<'_>, words: &[String]) -> Result<Vec<Decisio
             found.extend(view_decisions(known));
         }
     } else {
-        let seen = observe_node(ctx, words, ScanScope::Lineage)?;
+        let seen = observe_node(ctx, words, ScanScope::Lineage)
+            .map_err(|failure| add_present_name(ctx, failure, words))?;
         reject_extra_words(seen.rest)?;
         let node = load_node(&*seen.state, seen.id)?;
         found = view_decisions(&load_node_decisions(&*seen.state, &node)?);
@@ -78,6 +79,25 @@ pub fn list_decisions(ctx: &Context<'_>, words: &[String]) -> Result<Vec<Decisio
     // By id within one time: the records come from a hash map.
     found.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
     Ok(found)
+}
+
+/// Adds where the decisions about a former place are now.
+fn add_present_name(ctx: &Context<'_>, failure: Failure, words: &[String]) -> Failure {
+    let find = || -> Option<String> {
+        let was = words.join("/");
+        let state = ctx.store.begin_read().ok()?;
+        let known = load_all_decisions(&*state).ok()?;
+        let moved = known.into_values().flatten().find(|one| {
+            let original = one.original.as_ref().map(|original| original.node_path());
+            original.is_some_and(|path| path == was || path.ends_with(&format!("/{was}")))
+        });
+        Some(moved?.decision.node_path().to_owned())
+    };
+    let found = (failure.kind == FailureKind::NotFound).then(find).flatten();
+    match found {
+        Some(path) => failure.with_step(format!("tl decisions {path}   # where it is now")),
+        None => failure,
+    }
 }
 
 fn view_decisions(known: &[KnownDecision]) -> Vec<DecisionView> {

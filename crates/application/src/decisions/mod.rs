@@ -6,6 +6,7 @@
 
 mod attach;
 mod carry;
+mod follow;
 mod made_notes;
 mod made_proofs;
 mod manage;
@@ -27,6 +28,7 @@ use domain::record;
 
 pub(crate) use self::attach::{attach_decision, note_decision_files, record_with_decisions};
 pub use self::attach::{lacks_decision_files, write_existing_decisions};
+pub(crate) use self::follow::{is_followed_to, record_followed_moves};
 pub(crate) use self::made_notes::attach_note_decisions;
 pub(crate) use self::manage::list_vanished_decisions;
 pub use self::manage::{

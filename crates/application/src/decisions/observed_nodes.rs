@@ -231,6 +231,19 @@ impl ObservedNodes {
         })
     }
 
+    /// Returns the text of a node as it was loaded, unless the facts change it.
+    pub(super) fn text_in(&self, node: &Node) -> Option<CanonicalHash> {
+        match self.texts.get(&node.id) {
+            Some(text) => *text,
+            None => node.content.canonical_hash(),
+        }
+    }
+
+    /// Whether the facts give a node another text.
+    pub(super) fn has_new_text(&self, id: NodeId) -> bool {
+        self.texts.contains_key(&id)
+    }
+
     pub(super) fn text_of(
         &self,
         tx: &dyn Transaction,

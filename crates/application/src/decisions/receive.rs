@@ -9,7 +9,7 @@ use domain::decision::{
     decisions_in_force, parse_decision_file, signature_basis, stand_on_decisions,
 };
 use domain::fact::Fact;
-use domain::ids::{CanonicalHash, NodeId, OperationId};
+use domain::ids::{NodeId, OperationId};
 use domain::node::Progress;
 use domain::policy::ApprovalPolicy;
 use domain::ports::{
@@ -21,6 +21,7 @@ use domain::text::count_with_noun;
 
 use super::attach::verdict_facts;
 use super::carry::{find_carried_changes, rekey_facts};
+use super::follow::{follow_moved_plans, load_followed_moves};
 use super::made_notes::note_fact;
 use super::made_proofs::proof_fact;
 use super::observed_nodes::{NodeState, ObservedNodes};
@@ -32,7 +33,7 @@ use crate::failure::Failure;
 #[derive(Debug, Default)]
 pub(crate) struct DecisionChanges {
     /// Records to write, with what was known before.
-    changed: Vec<(Option<KnownDecision>, KnownDecision)>,
+    pub(super) changed: Vec<(Option<KnownDecision>, KnownDecision)>,
     /// The look they were found by.
     listing: Option<DecisionListing>,
     /// Whether some do not count yet: a push or an adoption, which change no file, can change that.
@@ -73,6 +74,25 @@ impl DecisionChanges {
             }
         }
         Ok(undecided)
+    }
+
+    /// Whether some are about a node.
+    pub(super) fn is_about(&self, key: &str) -> bool {
+        self.changed
+            .iter()
+            .any(|(_, after)| after.decision.node == key)
+    }
+
+    /// Returns the keys of the nodes about which some are news: not only at another place.
+    fn news(&self) -> HashSet<&str> {
+        let is_news = |(before, after): &&(Option<KnownDecision>, KnownDecision)| {
+            before
+                .as_ref()
+                .is_none_or(|it| it.counts() != after.counts())
+        };
+        let news = self.changed.iter().filter(is_news);
+        news.map(|(_, after)| after.decision.node.as_str())
+            .collect()
     }
 
     /// Whether the folder is as recorded.
@@ -224,7 +244,7 @@ pub(crate) fn find_decision_changes(
     changed.extend(waiting);
     let has_waiting = trust_decisions(ctx, folder, &mut changed)?;
     check_signatures(ctx, &mut changed);
-    find_carried_changes(&known, &mut changed);
+    find_carried_changes(&known, &load_followed_moves(state)?, &mut changed);
     // Candidates for another check are listed above with an unchanged copy; without a difference
     // they would be recorded as an operation by every scan (law 1).
     changed.retain(|(before, after)| before.as_ref() != Some(after));
@@ -400,9 +420,21 @@ pub(crate) fn receive_decisions(
     }
     let operation = tx.next_operation_id()?;
     let after = ObservedNodes::from_facts(facts);
+    let followed = follow_moved_plans(ctx, tx, &after, facts, changes)?;
+    let changes = followed.as_ref().map_or(changes, |found| &found.changes);
     let changed = ChangesByNode::from_changes(changes);
-    let moved = find_moved_decisions(tx, &after, &changed)?;
-    let affected = find_affected_nodes(tx, &after, &changed, &moved)?;
+    let mut affected = find_affected_nodes(tx, &after, &changed)?;
+    if let Some(followed) = &followed {
+        let news = changes.news();
+        for (id, key) in &followed.renamed {
+            // Its decisions are the same, at another place.
+            affected.remove(id);
+            if after.has_new_text(*id) || news.contains(key.as_str()) {
+                affected.insert(*id, key.clone());
+            }
+        }
+        facts.extend(followed.facts.iter().cloned());
+    }
     let all = match affected.len() {
         MIN_NODES_TO_READ_ALL.. => Some(load_all_decisions(tx)?),
         _ => None,
@@ -413,11 +445,7 @@ pub(crate) fn receive_decisions(
             None => load_decisions(tx, key)?,
         };
         let known = changed.known_after(key, known);
-        let mut known = after.select_decisions(tx, *id, key, known)?;
-        // A plan that was moved before this clone saw it: its decisions name the former place.
-        if let (true, Some(former)) = (known.is_empty(), moved.get(id)) {
-            known.clone_from(&former.known);
-        }
+        let known = after.select_decisions(tx, *id, key, known)?;
         if !known.is_empty() {
             let state = after.state_of(tx, *id)?;
             let takes_back_progress = known.iter().any(takes_back_progress);
@@ -443,10 +471,6 @@ pub(crate) fn receive_decisions(
     for (id, key) in &affected {
         said.affected.entry(key.as_str()).or_default().push(*id);
     }
-    // Comments of a plan that was moved before this clone saw it are told under the former key.
-    for (id, former) in &moved {
-        said.affected.insert(&former.former_key, vec![*id]);
-    }
     for (key, ones) in &changed.0 {
         push_said_facts(tx, &said, &changed, (key, ones), facts)?;
     }
@@ -463,7 +487,6 @@ fn find_affected_nodes(
     tx: &dyn Transaction,
     after: &ObservedNodes,
     changed: &ChangesByNode<'_>,
-    moved: &HashMap<NodeId, MovedDecisions>,
 ) -> Result<BTreeMap<NodeId, String>, Failure> {
     let mut affected = after.find_affected(tx)?;
     let keys: HashSet<String> = affected.values().cloned().collect();
@@ -473,8 +496,6 @@ fn find_affected_nodes(
             affected.extend(nodes.into_iter().map(|node| (node.id, key.to_owned())));
         }
     }
-    // A detected move changes no decision of the node's own key, so the lists above do not have it.
-    affected.extend(moved.iter().map(|(id, moved)| (*id, moved.key.clone())));
     affected.retain(|id, _| !after.removed.contains(id));
     Ok(affected)
 }
@@ -510,7 +531,6 @@ fn push_said_facts(
     let nodes = said.affected.get(key).map(Vec::as_slice);
     for node in nodes.unwrap_or_default() {
         let held = match nodes {
-            // The only one: also of a moved plan, which does not have this key.
             Some([_]) => known.clone(),
             _ => said.after.select_decisions(tx, *node, key, known.clone())?,
         };
@@ -532,10 +552,10 @@ fn push_said_facts(
 }
 
 /// Changed decisions by the key of their node.
-struct ChangesByNode<'c>(BTreeMap<&'c str, Vec<Cow<'c, KnownDecision>>>);
+pub(super) struct ChangesByNode<'c>(BTreeMap<&'c str, Vec<Cow<'c, KnownDecision>>>);
 
 impl<'c> ChangesByNode<'c> {
-    fn from_changes(changes: &'c DecisionChanges) -> Self {
+    pub(super) fn from_changes(changes: &'c DecisionChanges) -> Self {
         let mut by_node: BTreeMap<&str, Vec<Cow<'_, KnownDecision>>> = BTreeMap::new();
         for (before, one) in &changes.changed {
             let node = one.decision.node.as_str();
@@ -553,8 +573,17 @@ impl<'c> ChangesByNode<'c> {
         Self(by_node)
     }
 
+    /// Returns the keys of the nodes.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &'c str> {
+        self.0.keys().copied()
+    }
+
     /// Returns the decisions of a node after the changes.
-    fn known_after(&self, key: &str, mut known: Vec<KnownDecision>) -> Vec<KnownDecision> {
+    pub(super) fn known_after(
+        &self,
+        key: &str,
+        mut known: Vec<KnownDecision>,
+    ) -> Vec<KnownDecision> {
         for one in self.0.get(key).into_iter().flatten() {
             known.retain(|other| other.id != one.id);
             known.push(one.as_ref().clone());
@@ -587,85 +616,6 @@ fn standing_facts(
             }),
     );
     facts
-}
-
-/// Decisions of a plan that is at another place now.
-struct MovedDecisions {
-    /// The key of the node that is there.
-    key: String,
-    former_key: String,
-    known: Vec<KnownDecision>,
-}
-
-/// Returns the decisions of plans that are at another place now, by the node that is there.
-///
-/// A plan without decisions is the moved one if it has exactly the approved text of one plan
-/// that is gone, and no other plan has it: two identical stubs share no approval. A function of
-/// contents and decisions, so every clone comes to the same result.
-fn find_moved_decisions(
-    tx: &dyn Transaction,
-    after: &ObservedNodes,
-    changed: &ChangesByNode<'_>,
-) -> Result<HashMap<NodeId, MovedDecisions>, Failure> {
-    let mut found = HashMap::new();
-    // A plan that is moved while its decisions stay is followed by the scan itself.
-    if changed.0.is_empty() {
-        return Ok(found);
-    }
-    let mut keys = BTreeSet::new();
-    for id in after.added.keys() {
-        keys.extend(after.key_of(tx, *id)?);
-    }
-    let mut orphans = Vec::new();
-    for key in changed.0.keys().copied() {
-        // A plan is still, or again, at that path: its decisions are about it, whatever its text
-        // is.
-        if keys.contains(key) || !find_nodes_by_key(tx, key)?.is_empty() {
-            continue;
-        }
-        let known = changed.known_after(key, load_decisions(tx, key)?);
-        let approved = decisions_in_force(&known)
-            .into_iter()
-            .find_map(|one| one.decision.as_approval());
-        orphans.extend(approved.map(|approval| (approval.canonical, key, known)));
-    }
-    // Nearly always none: a decision comes and goes with its plan.
-    if orphans.is_empty() {
-        return Ok(found);
-    }
-    let mut texts: HashMap<CanonicalHash, Vec<NodeId>> = HashMap::new();
-    // Every plan counts as a possible twin, not only the new ones: the text must be unique in the
-    // whole tree for the move to be certain.
-    for node in tx.nodes_outside(&[domain::trail::PROFILE])? {
-        if after.removed.contains(&node.id) {
-            continue;
-        }
-        if let Some(text) = after.text_of(tx, node.id)? {
-            texts.entry(text).or_default().push(node.id);
-        }
-    }
-    for (id, node) in &after.added {
-        if let Some(text) = node.content.canonical_hash() {
-            texts.entry(text).or_default().push(*id);
-        }
-    }
-    for (text, former_key, known) in &orphans {
-        let is_single = orphans.iter().filter(|(other, ..)| other == text).count() == 1;
-        if let (true, Some([id])) = (is_single, texts.get(text).map(Vec::as_slice))
-            && let Some(key) = after.key_of(tx, *id)?
-            && changed
-                .known_after(&key, load_decisions(tx, &key)?)
-                .is_empty()
-        {
-            let moved = MovedDecisions {
-                key,
-                former_key: (*former_key).to_owned(),
-                known: known.clone(),
-            };
-            found.insert(*id, moved);
-        }
-    }
-    Ok(found)
 }
 
 /// Returns the fact that adds or removes the comment of a decision.

@@ -42,6 +42,7 @@ mod gate;
 mod generation;
 mod git_decisions;
 mod git_laws;
+mod git_moves;
 mod git_signatures;
 mod git_together;
 mod guidance;

@@ -7,6 +7,7 @@
 mod allowed_signers;
 mod carried;
 mod decision_file;
+mod followed_move;
 mod id_holder;
 mod proof_verdict;
 mod review_verdict;
@@ -27,6 +28,7 @@ pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
     signed_content,
 };
+pub use self::followed_move::FollowedMove;
 pub use self::id_holder::{IdHolder, ids_of_path, is_labelled_path};
 pub use self::proof_verdict::{ProofVerdict, SharedResult, merge_proofs};
 pub use self::review_verdict::{ReviewOutcome, ReviewVerdict};
