@@ -1,7 +1,7 @@
 //! Scenarios that make, replace, move or repair the whole state.
 
 use super::super::lab::TYPED_YES;
-use super::story::STORY;
+use super::story::{REPOSITORY, STORY};
 use super::{Base, Repeats, Scenario};
 
 static EMPTY: Base = Base {
@@ -81,6 +81,14 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "repair-damaged",
             &["state-repair"],
             &STORY,
+            DAMAGED,
+            "tl state repair",
+        )
+        .read_only(),
+        s(
+            "repair-damaged-repository",
+            &["state-repair"],
+            &REPOSITORY,
             DAMAGED,
             "tl state repair",
         )

@@ -36,7 +36,7 @@ tl status
 ";
 
 /// The same in a git repository, where decisions are files: one is superseded, one was lost.
-static REPOSITORY: Base = Base {
+pub(super) static REPOSITORY: Base = Base {
     name: "repository",
     script: "\
 git init -q -b main .
