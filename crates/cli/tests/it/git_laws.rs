@@ -195,7 +195,7 @@ impl Walk {
     /// Takes one random step in one working tree.
     fn step(&mut self, number: usize) {
         let tree = self.random.usize(..self.trees.len());
-        let what = self.random.u32(..41);
+        let what = self.random.u32(..45);
         self.log.push(format!("{number}: tree {tree}, step {what}"));
         match what {
             0..=3 => self.edit(tree),
@@ -223,6 +223,9 @@ impl Walk {
             38 => self.renumber_duplicate(tree),
             39 => self.maintain(tree),
             40 => self.pull_rebase(tree),
+            41 | 42 => self.change_shape(tree),
+            43 => self.lose_database(tree),
+            44 => self.compare_with_new_clone(tree),
             _ => {
                 self.run_git(tree, &["clean", "-fdq", "-e", ".throughline"]);
             }
@@ -257,8 +260,9 @@ impl Walk {
     fn decide(&mut self, tree: usize) {
         let node = self.pick(&NODES);
         let number = self.next.to_string();
-        let arguments: Vec<&str> = match self.random.u32(..6) {
+        let arguments: Vec<&str> = match self.random.u32(..7) {
             0..=2 => vec!["approve", node, "--force"],
+            6 => vec!["request-changes", node, "-m", &number],
             3 => vec!["invalidate", node, "--reason", &number],
             4 => vec!["comment", node, "-m", &number],
             _ => vec!["undo"],
@@ -416,6 +420,83 @@ impl Walk {
             lines.push(format!("{path} {} {comments:?}", ticket["progress"]));
         }
         lines
+    }
+
+    /// The decisions about the plans of the story, as `tl show` and `tl comment` have them.
+    fn plans(&self, tree: usize) -> Vec<String> {
+        let paths = self.statuses(tree);
+        let paths = paths.iter().filter(|line| line.starts_with("\"act-"));
+        let mut lines = Vec::new();
+        for line in paths {
+            let path = line.split('"').nth(1).unwrap_or_default();
+            let read = |arguments: &[&str]| -> Value {
+                serde_json::from_str(&self.must_tl(tree, arguments)).expect("JSON")
+            };
+            let comments = read(&["comment", path, "--json"]);
+            let mut texts: Vec<String> = comments
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|one| one["text"].to_string())
+                .collect();
+            texts.sort();
+            let shown = read(&["show", path, "--json"]);
+            lines.push(format!("{line} {} {texts:?}", shown["progress"]));
+        }
+        lines
+    }
+
+    /// Inserts a chapter or gives one another number.
+    fn change_shape(&mut self, tree: usize) {
+        let node = self.pick(&["act-1/chapter-01", "act-1/chapter-02", "act-2/chapter-04"]);
+        match self.random.bool() {
+            true => self.try_tl(tree, &["insert", node]),
+            false => self.try_tl(tree, &["renumber", node, "09"]),
+        };
+    }
+
+    /// Loses the database: the next command rebuilds it with everything that was decided.
+    fn lose_database(&mut self, tree: usize) {
+        let before = (self.listed_decisions(tree), self.plans(tree));
+        for name in ["state.db", "state.db-wal", "state.db-shm"] {
+            let _ = std::fs::remove_file(self.trees[tree].root.join(".throughline").join(name));
+        }
+        let after = (self.listed_decisions(tree), self.plans(tree));
+        assert_eq!(after, before, "{}", self.tail());
+    }
+
+    /// Commits everything with a decision, which tells of the moves by hand before it, and compares
+    /// the tree with a clone that is made now.
+    fn compare_with_new_clone(&mut self, tree: usize) {
+        let number = self.next.to_string();
+        self.next += 1;
+        if self
+            .try_tl(tree, &["comment", "act-1", "-m", &number])
+            .is_none()
+        {
+            return;
+        }
+        self.commit(tree);
+        if !self.git(tree, &["status", "--porcelain"]).1.is_empty() {
+            return;
+        }
+        let root = self._folder.path().join(format!("new-{number}"));
+        let from = self.trees[tree].root.to_string_lossy().into_owned();
+        let to = root.to_string_lossy().into_owned();
+        self.must_git(tree, &["clone", "-q", &from, &to]);
+        self.trees.push(Tree {
+            person: self.trees[tree].person,
+            root: root.clone(),
+            stashes: 0,
+        });
+        let new = self.trees.len() - 1;
+        let _ = self.tl(new, &["status"]);
+        self.must_tl(new, &["state", "adopt", "--yes"]);
+        let (expected, tickets) = (self.plans(tree), self.tickets(tree));
+        assert_eq!(self.plans(new), expected, "tree {tree}\n{}", self.tail());
+        assert_eq!(self.tickets(new), tickets, "tree {tree}\n{}", self.tail());
+        self.trees.pop();
+        let _ = std::fs::remove_dir_all(root);
     }
 
     /// Says something about a ticket: a comment, or its progress.
