@@ -34,7 +34,7 @@ pub use plan_files::{
     FolderEntry, FolderEntryKind, PlanFiles, ScanCacheCheck,
 };
 pub use process_table::{NoProcesses, ProcessTable};
-pub use repository_changes::RepositoryChanges;
+pub use repository_changes::{FileCommit, RepositoryChanges};
 pub use search_index::SearchIndex;
 pub use signature_tool::{NoSignatures, SignatureTool, SigningFault};
 pub use snapshot::{ChildName, NodeReader, OperationReader, RecordReader, Snapshot, VersionReader};

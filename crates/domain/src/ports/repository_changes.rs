@@ -19,4 +19,25 @@ pub trait RepositoryChanges {
     /// # Errors
     /// The reason, as text.
     fn changed_files_since(&self, commit: &str) -> Result<BTreeSet<String>, String>;
+
+    /// Returns the commits in the history of HEAD that changed a file of the project, newest first.
+    ///
+    /// # Errors
+    /// The reason, as text.
+    fn commits_of_file(&self, path: &str) -> Result<Vec<FileCommit>, String>;
+
+    /// Returns the text of a file of the project in a commit.
+    ///
+    /// # Errors
+    /// The reason, as text; also when the commit does not have the file.
+    fn read_committed_file(&self, commit: &str, path: &str) -> Result<String, String>;
+}
+
+/// A commit that changed a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCommit {
+    pub commit: String,
+    /// What the commit is compared with to see what it changed: its first parent, or the empty tree.
+    /// `None` where a shallow history ends.
+    pub before: Option<String>,
 }

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use domain::ports::RepositoryChanges;
+use domain::ports::{FileCommit, RepositoryChanges};
 use domain::time::Timestamp;
 
+use super::command::empty_tree;
 use super::process;
 use super::repository_paths::RepositoryPaths;
 
@@ -34,10 +35,14 @@ impl GitChanges {
         Self { root }
     }
 
+    fn find_repository(&self) -> Result<RepositoryPaths, String> {
+        RepositoryPaths::find_repository(&self.root)
+            .map_err(|fault| fault.to_string())?
+            .ok_or_else(|| "not a git repository".to_owned())
+    }
+
     fn run_git(&self, arguments: &[&str]) -> Result<String, String> {
-        let place =
-            RepositoryPaths::find_repository(&self.root).map_err(|fault| fault.to_string())?;
-        let place = place.ok_or_else(|| "not a git repository".to_owned())?;
+        let place = self.find_repository()?;
         let ended = process::run_git_within(&place, arguments, HASH_TIMEOUT, process::read_to_text)
             .map_err(|fault| fault.to_string())?;
         if ended.code == 0 {
@@ -177,11 +182,7 @@ impl RepositoryChanges for GitChanges {
     }
 
     fn changed_files_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
-        // The name comes from the user and goes onto a command line: one that starts with `-` would
-        // be an option of `git ls-tree`.
-        if commit.is_empty() || commit.starts_with('-') || commit.contains(char::is_whitespace) {
-            return Err(format!("`{commit}` is not a commit"));
-        }
+        refuse_option(commit)?;
         let (before, now) = (
             self.hash_committed_files(commit)?,
             self.hash_working_files()?,
@@ -193,4 +194,47 @@ impl RepositoryChanges for GitChanges {
             .cloned()
             .collect())
     }
+
+    fn commits_of_file(&self, path: &str) -> Result<Vec<FileCommit>, String> {
+        let place = self.find_repository()?;
+        // Not `git log`, which the repository's configuration can let verify signatures.
+        let listed = self.run_git(&["rev-list", "--format=%P", "HEAD", "--", path])?;
+        let mut commits: Vec<FileCommit> = Vec::new();
+        for line in listed.lines() {
+            match (line.strip_prefix("commit "), commits.last_mut()) {
+                (Some(commit), _) => commits.push(FileCommit {
+                    commit: commit.to_owned(),
+                    before: None,
+                }),
+                (None, Some(last)) => {
+                    last.before = line.split(' ').next().map(str::to_owned);
+                }
+                (None, None) => {}
+            }
+        }
+        // The end of a shallow history has parents that are not here.
+        let is_shallow = place.common.join("shallow").exists();
+        for commit in &mut commits {
+            let is_first = commit.before.as_ref().is_none_or(String::is_empty);
+            if is_first {
+                commit.before = (!is_shallow).then(|| empty_tree(&place).to_owned());
+            }
+        }
+        Ok(commits)
+    }
+
+    fn read_committed_file(&self, commit: &str, path: &str) -> Result<String, String> {
+        refuse_option(commit)?;
+        // Relative to the directory of the project, where git is started.
+        self.run_git(&["cat-file", "blob", &format!("{commit}:./{path}")])
+    }
+}
+
+/// Refuses a name of a commit that git would take for an option: it comes from the user and goes onto a
+/// command line.
+fn refuse_option(commit: &str) -> Result<(), String> {
+    if commit.is_empty() || commit.starts_with('-') || commit.contains(char::is_whitespace) {
+        return Err(format!("`{commit}` is not a commit"));
+    }
+    Ok(())
 }

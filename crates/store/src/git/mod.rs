@@ -30,8 +30,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use domain::ports::{
-    ChangedLines, CommitHistory, FileStamp, Git, GitHead, HeadMove, NamedCommit, OpenBranch,
-    RepositoryChanges, StoreFault, TrackedState,
+    ChangedLines, CommitHistory, FileCommit, FileStamp, Git, GitHead, HeadMove, NamedCommit,
+    OpenBranch, RepositoryChanges, StoreFault, TrackedState,
 };
 use domain::time::Timestamp;
 
@@ -83,6 +83,14 @@ impl RepositoryChanges for DiskGit {
 
     fn changed_files_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
         GitChanges::in_project(self.root.clone()).changed_files_since(commit)
+    }
+
+    fn commits_of_file(&self, path: &str) -> Result<Vec<FileCommit>, String> {
+        GitChanges::in_project(self.root.clone()).commits_of_file(path)
+    }
+
+    fn read_committed_file(&self, commit: &str, path: &str) -> Result<String, String> {
+        GitChanges::in_project(self.root.clone()).read_committed_file(commit, path)
     }
 }
 

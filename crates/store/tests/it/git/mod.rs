@@ -3,6 +3,7 @@
 mod coordination;
 mod counts;
 mod elsewhere;
+mod file_history;
 mod hostile;
 mod moves;
 mod tracked;
