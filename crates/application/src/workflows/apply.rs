@@ -26,7 +26,7 @@ pub struct AppliedMilestone {
     pub milestone: String,
     /// The path of its node.
     pub node: String,
-    /// The files that were written or deleted.
+    /// The files that were written or deleted; none if they had the changes already.
     pub files: Vec<String>,
     pub operation: OperationId,
 }
@@ -76,7 +76,10 @@ pub fn apply_changes(
             planned.put_file(file, text.as_deref())?;
         }
         let names: Vec<String> = files.into_keys().collect();
-        let summary = format!("apply {id} of {}: {}", run.subject, names.join(", "));
+        let summary = match names.is_empty() {
+            true => format!("{id} of {} is applied already", run.subject),
+            false => format!("apply {id} of {}: {}", run.subject, names.join(", ")),
+        };
         let mut operation = ctx.new_operation(Verb::Flow, summary);
         operation.facts = worked;
         if node.progress != Progress::Active {

@@ -167,6 +167,9 @@ impl FlowArgs {
                         .files
                         .iter()
                         .for_each(|file| app.ui.print_line(file));
+                    if applied.files.is_empty() {
+                        app.ui.print_message("the files have these changes already");
+                    }
                     app.ui.print_message(styled(
                         DIM,
                         format!("next: tl evidence run {}", applied.node),

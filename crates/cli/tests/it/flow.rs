@@ -434,7 +434,11 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
             format!("{file}\n")
         );
         assert_eq!(project.read(file), "fn build() {}\n");
-        developer.refused(&["flow", "apply", milestone], "nothing was written");
+        assert_eq!(
+            developer.ok(&["flow", "apply", milestone]),
+            "",
+            "the file has it already"
+        );
         developer.refused(&["progress", &node, "complete"], "it needs evidence");
         developer.ok(&["evidence", "add", &node, "--", "grep", "build", file]);
         developer.ok(&["evidence", "run", &node]);

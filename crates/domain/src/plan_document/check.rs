@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
+use super::documentation::{is_placeholder, list_texts};
 use super::entity::EntityKind;
 use super::model::{CodeChange, Milestone, Plan, SCHEMA_VERSION};
 use super::waves::compute_waves;
@@ -103,13 +104,12 @@ impl<'p> PlanChecker<'p> {
     // Pointers are closures throughout, formatted only for a problem: a plan with 2,000 intents has
     // thousands of places to check, and nearly all of them are fine.
     fn require_text(&mut self, pointer: impl FnOnce() -> String, text: &str) {
-        if text.trim().is_empty() {
-            self.push_problem(
-                ProblemGrade::Unfinished,
-                pointer(),
-                "is still empty".to_owned(),
-            );
-        }
+        let problem = match text.trim() {
+            "" => "is still empty",
+            text if is_placeholder(text) => "is a placeholder",
+            _ => return,
+        };
+        self.push_problem(ProblemGrade::Unfinished, pointer(), problem.to_owned());
     }
 
     fn check_overview(&mut self) {
@@ -343,7 +343,10 @@ impl<'p> PlanChecker<'p> {
                     .iter()
                     .find(|intent| intent.id == change.intent_ref);
                 // Only a hint: implementing an intent may need an edit in a neighbouring file.
-                if let Some(intent) = intent.filter(|intent| intent.file != change.file) {
+                // The tests of the milestone belong to its intents, whichever file these are about.
+                let is_test = milestone.tests.files.contains(&change.file);
+                if let Some(intent) = intent.filter(|intent| intent.file != change.file && !is_test)
+                {
                     let message = format!(
                         "changes `{}`, but `{}` is about `{}`",
                         change.file, intent.id, intent.file
@@ -370,6 +373,11 @@ impl<'p> PlanChecker<'p> {
         };
         if milestone.acceptance_criteria.is_empty() {
             unfinished("acceptance_criteria", "no acceptance criteria");
+        }
+        for (place, _, text) in list_texts(&milestone.documentation) {
+            if is_placeholder(text) {
+                unfinished("documentation", &format!("the {place} is a placeholder"));
+            }
         }
         // Documentation has criteria to meet, but no code to intend or test.
         if milestone.is_documentation_only {

@@ -5,7 +5,7 @@
 
 use super::check::{PlanProblem, ProblemGrade};
 use super::model::{CodeChange, Milestone, Plan};
-use super::patch::{PatchProblem, PatchedFiles, apply_patch};
+use super::patch::{PatchProblem, PatchedFiles, apply_patch, is_patch_applied};
 use super::waves::compute_waves;
 
 /// A code change that does not apply.
@@ -37,6 +37,7 @@ pub fn check_diffs(plan: &Plan, read_file: &dyn Fn(&str) -> Option<String>) -> V
             }
         }
     }
+    problems.extend(hint_missing_tests(plan, &files, read_file));
     problems
 }
 
@@ -54,7 +55,41 @@ fn execution_order(plan: &Plan) -> Vec<usize> {
     }
 }
 
-/// Applies the code changes of a milestone to the files as they are.
+/// Returns a hint for every test file of a milestone with diffs that neither exists nor is written by one
+/// of them: carrying out the diffs leaves the milestone untested.
+fn hint_missing_tests(
+    plan: &Plan,
+    files: &PatchedFiles,
+    read_file: &dyn Fn(&str) -> Option<String>,
+) -> Vec<PlanProblem> {
+    let mut hints = Vec::new();
+    for (at, milestone) in plan.milestones.iter().enumerate() {
+        if milestone.code_changes.is_empty() {
+            continue;
+        }
+        for (index, file) in milestone.tests.files.iter().enumerate() {
+            let is_there = match files.get(file) {
+                Some(text) => text.is_some(),
+                None => read_file(file).is_some(),
+            };
+            if !is_there {
+                hints.push(PlanProblem {
+                    pointer: format!("/milestones/{at}/tests/files/{index}"),
+                    message: format!(
+                        "`{file}` does not exist, and no code change of `{}` writes it",
+                        milestone.id
+                    ),
+                    grade: ProblemGrade::Hint,
+                    line: None,
+                });
+            }
+        }
+    }
+    hints
+}
+
+/// Applies the code changes of a milestone to the files as they are; those that are in the files already
+/// count as applied.
 ///
 /// # Errors
 /// Every change that does not apply; then none counts as applied.
@@ -64,6 +99,10 @@ pub fn apply_milestone(
 ) -> Result<PatchedFiles, Vec<UnappliedChange>> {
     let mut files = PatchedFiles::new();
     let apply = |change: &CodeChange| {
+        // Somebody who writes the tests first, or goes on after an interruption, has some already.
+        if is_patch_applied(&change.diff, &change.file, &files, read_file) {
+            return None;
+        }
         let applied = apply_patch(&change.diff, &change.file, &mut files, read_file);
         applied.err().map(|problem| UnappliedChange {
             change: change.id.clone(),
@@ -77,6 +116,16 @@ pub fn apply_milestone(
     } else {
         Err(unapplied)
     }
+}
+
+/// Returns the test files that the text of a milestone's node names. Empty for any other text.
+#[must_use]
+pub fn list_test_files(text: &str) -> Vec<String> {
+    let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let files = value["tests"]["files"].as_array().into_iter().flatten();
+    files
+        .filter_map(|path| path.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Returns the files a node of a document is about, by the node's text: those of its milestone or intent,

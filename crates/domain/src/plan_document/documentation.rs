@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::model::Milestone;
+use super::model::{Documentation, Milestone};
 
 /// Share of a text's words, in percent, that the files must have.
 const MIN_FOUND_PERCENT: usize = 50;
@@ -46,7 +46,7 @@ pub fn find_missing_documentation(
     read: impl Fn(&str) -> Option<String>,
 ) -> Vec<MissingText> {
     let mut missing = Vec::new();
-    for (place, target, text) in list_texts(milestone) {
+    for (place, target, text) in list_texts(&milestone.documentation) {
         let mut files = milestone.files.clone();
         // The target may name a file of its own: `src/index.rs:12`.
         let named = target.split([':', '#', ' ']).next().unwrap_or_default();
@@ -65,9 +65,38 @@ pub fn find_missing_documentation(
     missing
 }
 
-/// Lists a milestone's texts with where each belongs.
-fn list_texts(milestone: &Milestone) -> Vec<(String, &str, &str)> {
-    let planned = &milestone.documentation;
+/// Words that stand where a text is still to be written.
+const PLACEHOLDER_WORDS: [&str; 8] = [
+    "todo",
+    "tbd",
+    "fixme",
+    "xxx",
+    "wip",
+    "placeholder",
+    "lorem",
+    "ipsum",
+];
+
+/// Whether a text says nothing: no word at all, or only words that stand for one.
+#[must_use]
+pub fn is_placeholder(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .all(|word| PLACEHOLDER_WORDS.contains(&word.to_lowercase().as_str()))
+}
+
+impl Documentation {
+    /// Whether one of its texts is more than a placeholder.
+    #[must_use]
+    pub fn says_something(&self) -> bool {
+        list_texts(self)
+            .iter()
+            .any(|(_, _, text)| !is_placeholder(text))
+    }
+}
+
+/// Lists planned texts with where each belongs.
+pub(super) fn list_texts(planned: &Documentation) -> Vec<(String, &str, &str)> {
     let module = planned
         .module_comment
         .iter()
@@ -130,6 +159,20 @@ mod tests {
         let read = |_: &str| Some(content.to_owned());
         let found = find_missing_documentation(milestone, read);
         found.iter().map(MissingText::render_line).collect()
+    }
+
+    #[test]
+    fn a_placeholder_says_nothing() {
+        for text in ["…", "TODO", "tbd.", "(fixme: TODO)", "  ", "---"] {
+            assert!(is_placeholder(text), "{text}");
+            let documented = milestone(serde_json::json!({
+                "documentation": { "module_comment": text },
+            }));
+            assert!(!documented.documentation.says_something(), "{text}");
+        }
+        for text in ["An index.", "TODO list of the user", "索引"] {
+            assert!(!is_placeholder(text), "{text}");
+        }
     }
 
     #[test]

@@ -26,11 +26,13 @@ pub use batch::parse_batch;
 pub use change::{AppliedChange, ChangeRefused, DocPlace, PlanChange, apply_changes};
 pub use check::{PlanProblem, ProblemGrade, check_plan};
 pub use context_file::{CONTEXT_LISTS, check_context};
-pub use diff_check::{UnappliedChange, apply_milestone, check_diffs, list_node_files};
+pub use diff_check::{
+    UnappliedChange, apply_milestone, check_diffs, list_node_files, list_test_files,
+};
 pub use document_record::{
     CurrentDocument, DocumentRecord, FreezeRecord, new_plan_id, unique_document_id,
 };
-pub use documentation::{MissingText, find_missing_documentation};
+pub use documentation::{MissingText, find_missing_documentation, is_placeholder};
 pub use entity::{EntityKind, IdCounters, entity_value, raise_entity_version};
 pub use markdown::{render_markdown, render_node_markdown};
 pub use model::{
@@ -42,7 +44,8 @@ pub use patch::{PatchProblem, PatchedFiles};
 pub use plan_json::{diff_plan_texts, locate_problems, plan_json_schema, read_plan, write_plan};
 pub use position::{DocumentPosition, DocumentStage, DocumentStep};
 pub use reconcile::{
-    Reconciliation, RepositoryState, UnchangedIntent, UnprovenCriteria, compare_with_repository,
+    MissingTest, Reconciliation, RepositoryState, UnchangedIntent, UnprovenCriteria,
+    compare_with_repository,
 };
 pub use revision::{EntityChange, changes_between, start_revision};
 pub use tree_nodes::{DocumentNode, intent_node, milestone_node, plan_node, touched_milestones};

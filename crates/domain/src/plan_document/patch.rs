@@ -287,6 +287,85 @@ impl FilePatch {
     }
 }
 
+impl FilePatch {
+    /// Whether the file has what the patch would make of it.
+    fn is_applied_to(&self, text: Option<&str>) -> bool {
+        let Some(text) = text else {
+            return self.kind == PatchKind::Delete;
+        };
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let is_same = |found: &[String], expected: &[String]| {
+            found.len() == expected.len()
+                && found.iter().zip(expected).all(|(a, b)| is_same_line(a, b))
+        };
+        match (self.kind, self.hunks.as_slice()) {
+            (PatchKind::Delete, _) => false,
+            (PatchKind::Create, []) => text.is_empty(),
+            (PatchKind::Create, [only]) => is_same(&lines, &only.new),
+            _ => self.has_new_lines(&lines),
+        }
+    }
+
+    /// Whether the file has every hunk's new lines, in order, and not its old ones any more.
+    fn has_new_lines(&self, lines: &[String]) -> bool {
+        let (mut from, mut offset) = (0, 0_isize);
+        !self.hunks.is_empty()
+            && self.hunks.iter().all(|hunk| {
+                // Lines that are only taken away leave nothing to recognise.
+                if hunk.old.is_empty() || hunk.new.len() < hunk.old.len() {
+                    return false;
+                }
+                let wanted = hunk
+                    .old_start
+                    .saturating_sub(1)
+                    .saturating_add_signed(offset);
+                let Some(place) = find_hunk(lines, &hunk.inverted(), wanted, from) else {
+                    return false;
+                };
+                let found = place..place + hunk.new.len();
+                // The old lines may be a part of the new ones: lines added at the end of a file, or at
+                // its beginning, would be added twice.
+                let is_replaced = match find_hunk(lines, hunk, wanted, from) {
+                    Some(old) => found.contains(&old) && old + hunk.old.len() <= found.end,
+                    None => true,
+                };
+                from = found.end;
+                offset += hunk.new.len().cast_signed() - hunk.old.len().cast_signed();
+                is_replaced || place == wanted
+            })
+    }
+}
+
+impl PatchHunk {
+    /// Returns the hunk that takes this one back.
+    fn inverted(&self) -> Self {
+        Self {
+            old: self.new.clone(),
+            new: self.old.clone(),
+            ..self.clone()
+        }
+    }
+}
+
+/// Whether the files have what a diff would make of them.
+pub(super) fn is_patch_applied(
+    diff: &str,
+    file: &str,
+    files: &PatchedFiles,
+    read_file: &dyn Fn(&str) -> Option<String>,
+) -> bool {
+    let Ok(patches) = parse_patch(diff, file) else {
+        return false;
+    };
+    patches.iter().all(|patch| {
+        let text = match files.get(&patch.path) {
+            Some(text) => text.clone(),
+            None => read_file(&patch.path),
+        };
+        !is_protected_path(&patch.path) && patch.is_applied_to(text.as_deref())
+    })
+}
+
 /// Finds where a hunk's old lines are: at the wanted place, or at the nearest one after `from`.
 fn find_hunk(lines: &[String], hunk: &PatchHunk, wanted: usize, from: usize) -> Option<usize> {
     let last = lines.len().checked_sub(hunk.old.len())?;
@@ -362,7 +441,7 @@ mod tests {
     use proptest::prelude::*;
     use similar::TextDiff;
 
-    use super::{PatchProblem, PatchedFiles, apply_patch};
+    use super::{PatchProblem, PatchedFiles, apply_patch, is_patch_applied};
 
     fn apply(diff: &str, text: Option<&str>) -> Result<Option<String>, PatchProblem> {
         let mut files = PatchedFiles::new();
@@ -390,6 +469,54 @@ mod tests {
         assert_eq!(applied(created, None), "a\nb\n");
         let deleted = "--- a/src/a.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n";
         assert_eq!(apply(deleted, Some("one\n")), Ok(None));
+    }
+
+    fn is_applied(diff: &str, text: Option<&str>) -> bool {
+        let read_file = |_: &str| text.map(str::to_owned);
+        is_patch_applied(diff, "src/a.rs", &PatchedFiles::new(), &read_file)
+    }
+
+    #[test]
+    fn a_diff_that_is_in_the_file_counts_as_applied() {
+        for (diff, before) in [
+            ("@@ -2 +2 @@\n-two\n+2\n", Some("one\ntwo\nthree\n")),
+            ("@@ -1,2 +1,3 @@\n one\n two\n+three\n", Some("one\ntwo\n")),
+            (
+                "@@ -1,2 +1,3 @@\n one\n+one and a half\n two\n",
+                Some("one\ntwo\n"),
+            ),
+            ("@@ -0,0 +1,2 @@\n+a\n+b\n", None),
+            (
+                "--- a/src/a.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n",
+                Some("one\n"),
+            ),
+        ] {
+            assert!(!is_applied(diff, before), "{diff}");
+            let after = apply(diff, before).expect("it applies");
+            assert!(is_applied(diff, after.as_deref()), "{diff}: {after:?}");
+        }
+        let create = "@@ -0,0 +1,2 @@\n+a\n+b\n";
+        assert!(!is_applied(create, Some("a\nb\nc\n")), "another file");
+        assert!(!is_applied("@@ -1 +1 @@\n-x\n+y\n", Some("z\n")));
+    }
+
+    proptest! {
+        /// Whoever applies a diff twice has it once.
+        #[test]
+        fn an_applied_diff_is_recognised(
+            before in prop::collection::vec("[a-d]", 1..8),
+            added in prop::collection::vec("[w-z]", 1..4),
+            at in 0..8_usize,
+        ) {
+            let at = at.min(before.len());
+            let mut after = before.clone();
+            after.splice(at..at, added);
+            let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect();
+            let (before, after): (String, String) = (text(&before), text(&after));
+            let diff = TextDiff::from_lines(&before, &after).unified_diff().to_string();
+            prop_assert!(!is_applied(&diff, Some(&before)));
+            prop_assert!(is_applied(&diff, Some(&after)));
+        }
     }
 
     #[test]

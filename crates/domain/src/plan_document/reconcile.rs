@@ -16,6 +16,8 @@ pub struct RepositoryState {
     pub changed: BTreeSet<String>,
     /// Number of pieces of evidence, by milestone.
     pub evidence: BTreeMap<String, usize>,
+    /// Test files that the plan names and that do not exist, or are empty.
+    pub missing_tests: BTreeSet<String>,
 }
 
 /// Differences between plan and repository.
@@ -25,6 +27,7 @@ pub struct Reconciliation {
     /// Changed files that the plan does not mention.
     pub changes_without_intents: Vec<String>,
     pub criteria_without_evidence: Vec<UnprovenCriteria>,
+    pub missing_tests: Vec<MissingTest>,
     /// Number of intents whose file changed.
     pub carried_out: usize,
 }
@@ -36,6 +39,22 @@ pub struct UnchangedIntent {
     pub intent: String,
     pub file: String,
     pub behavior: String,
+}
+
+impl UnchangedIntent {
+    /// Describes the gap with the command that shows the intent.
+    #[must_use]
+    pub fn render_line(&self) -> String {
+        let Self { intent, file, .. } = self;
+        format!("{intent} is not carried out (`{file}` did not change): tl doc show {intent}")
+    }
+}
+
+/// A test file that a milestone names and that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MissingTest {
+    pub milestone: String,
+    pub file: String,
 }
 
 /// A milestone whose acceptance criteria have no evidence.
@@ -52,6 +71,7 @@ impl Reconciliation {
         self.intents_without_changes.is_empty()
             && self.changes_without_intents.is_empty()
             && self.criteria_without_evidence.is_empty()
+            && self.missing_tests.is_empty()
     }
 
     /// Renders the report as Markdown.
@@ -106,6 +126,13 @@ impl Reconciliation {
                 })
                 .collect(),
         );
+        let tests = self.missing_tests.iter();
+        part(
+            "Tests that do not exist",
+            tests
+                .map(|one| format!("{} `{}`", one.milestone, one.file))
+                .collect(),
+        );
         page
     }
 }
@@ -118,6 +145,7 @@ pub fn compare_with_repository(plan: &Plan, reality: &RepositoryState) -> Reconc
         intents_without_changes: Vec::new(),
         changes_without_intents: Vec::new(),
         criteria_without_evidence: Vec::new(),
+        missing_tests: Vec::new(),
         carried_out: 0,
     };
     for milestone in &plan.milestones {
@@ -152,6 +180,12 @@ pub fn compare_with_repository(plan: &Plan, reality: &RepositoryState) -> Reconc
                 });
             }
         }
+        let tests = milestone.tests.files.iter();
+        let missing = tests.filter(|file| reality.missing_tests.contains(*file));
+        found.missing_tests.extend(missing.map(|file| MissingTest {
+            milestone: milestone.id.clone(),
+            file: file.clone(),
+        }));
         // Evidence is attached to milestones, so a milestone's criteria are proven together.
         let proven = reality.evidence.get(&milestone.id).copied().unwrap_or(0) > 0;
         if !proven && !milestone.acceptance_criteria.is_empty() {
@@ -202,12 +236,14 @@ fn is_document(file: &str) -> bool {
 }
 
 /// Whether a file of the intent changed. A code change may implement its intent in another file
-/// than the intent names; either of the two counts.
+/// than the intent names; either of the two counts, but a test of the milestone only where the intent is
+/// about it.
 fn is_carried_out(milestone: &Milestone, intent: &CodeIntent, reality: &RepositoryState) -> bool {
     let changes = milestone
         .code_changes
         .iter()
-        .filter(|change| change.intent_ref == intent.id);
+        .filter(|change| change.intent_ref == intent.id)
+        .filter(|change| !milestone.tests.files.contains(&change.file));
     let mut files = changes
         .map(|change| change.file.as_str())
         .chain([intent.file.as_str()]);

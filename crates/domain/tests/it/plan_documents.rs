@@ -544,6 +544,7 @@ fn a_plan_is_compared_with_what_changed() {
         let reality = RepositoryState {
             changed: changed.iter().map(|file| (*file).to_owned()).collect(),
             evidence: proven.iter().map(|id| ((*id).to_owned(), 1)).collect(),
+            ..RepositoryState::default()
         };
         compare_with_repository(&plan, &reality)
     };
