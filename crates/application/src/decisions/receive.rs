@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use domain::comment::Comment;
 use domain::decision::{
-    Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, Verdict, check_signature,
+    Aspect, Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, Verdict, check_signature,
     decisions_in_force, parse_decision_file, signature_basis, stand_on_decisions,
 };
 use domain::fact::Fact;
@@ -600,7 +600,15 @@ fn standing_facts(
     takes_back_progress: bool,
 ) -> Vec<Fact> {
     let standing = stand_on_decisions(known, state.text, state.parent_text);
-    let mut facts = verdict_facts(node, &state.verdict, standing.verdict);
+    // Progress and proofs say nothing about the verdict: a plan document is approved by its freeze,
+    // which is in its file.
+    let is_decided = known
+        .iter()
+        .any(|one| one.decision.what.aspect() == Aspect::Verdict);
+    let mut facts = match is_decided {
+        true => verdict_facts(node, &state.verdict, standing.verdict),
+        false => Vec::new(),
+    };
     // A clone derives most progress from files and commits; only where a decision had set it does
     // its end mean that the work is pending again.
     let progress = standing
