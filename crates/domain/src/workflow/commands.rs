@@ -35,7 +35,7 @@ pub const ROLE_COMMANDS: &[(&str, &[&str])] = &[
     ),
     (
         "doc add-change",
-        &["tl doc add-change --intent CI-NNN --diff FILE|- [--why TEXT]…"],
+        &["tl doc add-change --intent CI-NNN [--file PATH] --diff FILE|- [--why TEXT]…"],
     ),
     (
         "doc add-doc",
@@ -83,6 +83,7 @@ pub const ROLE_COMMANDS: &[(&str, &[&str])] = &[
             "tl evidence run DOCUMENT/M-NNN",
         ],
     ),
+    ("evidence run", &["tl evidence run DOCUMENT/M-NNN"]),
     ("plan", &["tl plan LEVEL ID"]),
     ("reconcile", &["tl doc reconcile"]),
 ];

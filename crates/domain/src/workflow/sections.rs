@@ -1,7 +1,9 @@
 //! Context sections of a step's prompt: exactly what its role needs, from the plan and its reviews.
 
 use super::Given;
-use crate::plan_document::{InvisibleKnowledge, Plan, ProblemGrade, check_plan, entity_value};
+use crate::plan_document::{
+    InvisibleKnowledge, Plan, ProblemGrade, TestPlan, check_plan, entity_value,
+};
 use crate::review::{Review, ReviewItem};
 
 /// A titled block of a prompt.
@@ -107,7 +109,9 @@ fn plan_lines(given: Given, plan: &Plan) -> Vec<String> {
                 } else {
                     format!(", needs {}", one.depends_on.join(" "))
                 };
-                format!("{} {}{needs}: {}", one.id, one.name, one.files.join(", "))
+                let tests = describe_tests(&one.tests);
+                let files = one.files.join(", ");
+                format!("{} {}{needs}: {files}{tests}", one.id, one.name)
             })
             .collect(),
         Given::Intents => intent_lines(plan),
@@ -132,6 +136,21 @@ fn plan_lines(given: Given, plan: &Plan) -> Vec<String> {
             .collect(),
         Given::Context | Given::Findings | Given::Checks | Given::Wave | Given::Node => Vec::new(),
     }
+}
+
+/// Describes the tests of a milestone, as the end of its line.
+fn describe_tests(tests: &TestPlan) -> String {
+    let scenarios = &tests.scenarios;
+    let lists = [
+        ("tests", &tests.files),
+        ("normal", &scenarios.normal),
+        ("edge", &scenarios.edge),
+        ("error", &scenarios.error),
+    ];
+    let parts = lists.iter().filter(|(_, list)| !list.is_empty());
+    parts
+        .map(|(name, list)| format!("; {name}: {}", list.join(", ")))
+        .collect()
 }
 
 /// Lists title, problem and approach.
@@ -302,6 +321,9 @@ fn wave_lines(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
         list("requirement", &milestone.requirements);
         list("done when", &milestone.acceptance_criteria);
         list("test", &milestone.tests.files);
+        list("normal case", &milestone.tests.scenarios.normal);
+        list("edge case", &milestone.tests.scenarios.edge);
+        list("error case", &milestone.tests.scenarios.error);
         for intent in &milestone.code_intents {
             lines.push(format!(
                 "    {} {}: {}",
