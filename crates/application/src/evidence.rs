@@ -28,6 +28,7 @@ use crate::evidence_inputs::{
     describe_changed_inputs, digest_inputs, digest_lines, find_unmatched_input, list_inputs,
 };
 use crate::failure::Failure;
+use crate::later_milestones::is_held_by_later;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{observe_node, with_new_files, with_recorded_node_files};
 use crate::scan::ScanScope;
@@ -393,7 +394,10 @@ pub(crate) fn judge_node(
     let evidence = record::read_record::<Evidence>(state, &key)?.unwrap_or_default();
     let mut found = Vec::new();
     for proof in evidence.proofs {
-        let standing = judge_proof(&proof, digest_inputs(ctx, state, node, &proof.asks)?);
+        let mut standing = judge_proof(&proof, digest_inputs(ctx, state, node, &proof.asks)?);
+        if standing == ProofStatus::Stale && is_held_by_later(ctx, state, node, &proof.asks)? {
+            standing = ProofStatus::Fresh;
+        }
         found.push((proof, standing));
     }
     Ok(found)

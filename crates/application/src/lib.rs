@@ -74,6 +74,7 @@ pub mod handle_host_event;
 pub mod history;
 pub mod inbox;
 pub mod invalidate;
+mod later_milestones;
 pub mod list_changes;
 pub mod list_overlap;
 pub mod list_tickets;
