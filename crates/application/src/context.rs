@@ -81,6 +81,9 @@ impl Notice {
             Self::Unproved { why, .. } => {
                 format!("{why}; it counts as complete, because the policy only warns")
             }
+            Self::NotCarriedOut { node, why } => {
+                format!("{why}; `{node}` came with git as complete, and counts as that")
+            }
             Self::Believed { nodes } => describe_believed(nodes),
             Self::LeftOut { node, children } => {
                 format!("`{node}` is complete without {}", children.join(", "))
@@ -145,6 +148,8 @@ pub enum Notice {
         /// Whether it counts as complete all the same, because the gate only warns.
         is_complete: bool,
     },
+    /// A milestone that somebody else called complete, although its intents are not carried out here.
+    NotCarriedOut { node: String, why: String },
     /// Tickets that came finished with git, although no decision and no commit here shows it.
     Believed { nodes: Vec<String> },
     /// A ticket was completed without some of its children.
@@ -517,6 +522,7 @@ impl<'a> Context<'a> {
             matches!(
                 notice,
                 Notice::Unproved { .. }
+                    | Notice::NotCarriedOut { .. }
                     | Notice::Believed { .. }
                     | Notice::LeftOut { .. }
                     | Notice::Reopened { .. }

@@ -5,6 +5,7 @@ use domain::trail::has_trail_profile;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::plan_documents::list_first_documents;
 use crate::plan_node::build_plan_menu;
 use crate::project_status::ProjectStatus;
 
@@ -29,7 +30,7 @@ pub fn list_first_steps(ctx: &Context<'_>, status: &ProjectStatus) -> Result<Vec
                 steps.push("tl trail intent \"WHAT THIS SESSION IS FOR\"".to_owned());
             }
         } else if profile.name == domain::plan_document::MILESTONES_PROFILE {
-            steps.push("tl flow start planner --new \"TITLE\"   # plan milestones".to_owned());
+            steps.extend(list_first_documents(ctx, &*ctx.store.begin_read()?)?);
         } else if !profile.work_phases.is_empty() {
             steps.push("tl ticket new \"TITLE\"   # the first ticket".to_owned());
         } else {

@@ -24,6 +24,8 @@ use crate::file_progress::follow_file_progress;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_with_ancestors};
 use crate::plan_backup::back_up_overwritten;
+use crate::plan_documents::reconcile::{list_completed, report_unchanged_intents};
+use crate::plan_documents::take_over_documents;
 use crate::presence_facts::{push_identity_facts, push_presence_facts};
 use crate::removed_scenarios::follow_removed_scenarios;
 use crate::scan::{
@@ -539,6 +541,7 @@ fn record_scanned(
         .as_ref()
         .map(|operation| operation.facts.as_slice());
     let stamps = select_stamps(&seen, facts, first_new);
+    let completed = facts.map(list_completed).unwrap_or_default();
     let operation = operation
         .map(|operation| record_built(ctx, tx, operation, Verb::Observe))
         .transpose()?;
@@ -546,6 +549,9 @@ fn record_scanned(
     if let Some(recorded) = operation.filter(|_| seen.is_cacheable) {
         save_recorded_scan(ctx, &*tx, recorded)?;
     }
+    report_unchanged_intents(ctx, &*tx, &completed)?;
+    // After the decisions that came with them, which are known from here on.
+    take_over_documents(ctx, tx, &seen.documents)?;
     save_seen_head(ctx, tx, seen.is_whole)?;
     if seen.is_whole {
         finish_build(ctx, tx)?;

@@ -650,6 +650,7 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ui.print_warning(what);
         }
         Notice::Unproved { .. }
+        | Notice::NotCarriedOut { .. }
         | Notice::Believed { .. }
         | Notice::LeftOut { .. }
         | Notice::Reopened { .. }

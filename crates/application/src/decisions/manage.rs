@@ -176,6 +176,17 @@ pub fn has_unadopted_decisions(ctx: &Context<'_>) -> Result<bool, Failure> {
     Ok(present.iter().any(|id| !made_here.contains(id)))
 }
 
+/// Whether what git brings into this working tree is trusted: a person adopted the clone, or decisions
+/// were made here and there are none of others.
+pub(crate) fn is_repository_trusted(folder: &dyn DecisionFolder) -> Result<bool, Failure> {
+    if folder.is_adopted() {
+        return Ok(true);
+    }
+    let made_here = folder.made_here()?;
+    let present = folder.list_all()?;
+    Ok(!made_here.is_empty() && present.iter().all(|id| made_here.contains(id)))
+}
+
 /// Accepts the decisions of others in this clone, on a person's word: those here now, and those
 /// that come later by the rules of the policy.
 ///

@@ -30,11 +30,11 @@ pub(crate) use self::attach::{attach_decision, note_decision_files, record_with_
 pub use self::attach::{lacks_decision_files, write_existing_decisions};
 pub(crate) use self::follow::{is_followed_to, record_followed_moves};
 pub(crate) use self::made_notes::attach_note_decisions;
-pub(crate) use self::manage::list_vanished_decisions;
 pub use self::manage::{
     DecisionView, PruneOutcome, adopt_decisions, adopt_new_project, has_unadopted_decisions,
     list_decisions, prune_decisions, restore_decisions,
 };
+pub(crate) use self::manage::{is_repository_trusted, list_vanished_decisions};
 pub(crate) use self::receive::{DecisionChanges, find_decision_changes, receive_decisions};
 use crate::context::Context;
 use crate::coordination::load_node_key;

@@ -320,6 +320,7 @@ fn render_notice(noticed: &Notice) -> Option<String> {
             count_with_noun(*stale, "plan", "plans")
         )),
         Notice::Unproved { .. }
+        | Notice::NotCarriedOut { .. }
         | Notice::Believed { .. }
         | Notice::LeftOut { .. }
         | Notice::Reopened { .. }

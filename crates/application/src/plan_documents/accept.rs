@@ -3,27 +3,25 @@
 
 use domain::fact::Fact;
 use domain::ids::{OperationId, VersionHash};
-use domain::node::Node;
 use domain::operation::Verb;
 use domain::plan_document::{
-    DocumentRecord, FreezeRecord, IdCounters, Plan, PlanProblem, changes_between,
+    DocumentRecord, IdCounters, Plan, PlanProblem, changes_between, diff_plan_texts,
     document_file_path, entity_value, plan_node, raise_entity_version, read_plan,
 };
 use domain::ports::{FileReadResult, Snapshot, StoreFault, Transaction};
 use domain::record;
-use domain::time::Timestamp;
 use serde::Serialize;
 
-use super::StagedDocument;
 use super::document_files::{
     broken_problems, load_document, make_current, read_document_file, refuse_frozen,
     resolve_document, run_with_files, stage_document, with_problems,
 };
-use super::freeze_staging::approve_all;
+use super::freeze_origin::find_freeze_origin;
+use super::take_over::{UnknownDocument, stage_unknown_document};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::PlannedFiles;
 use crate::locate::load_node;
-use crate::record_policy::resolve_deciding_policy;
 use crate::status_cascade::cascade_statuses;
 
 /// How an outside change was resolved.
@@ -60,72 +58,108 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
             return Err(unusable(&problems));
         }
         let now = ctx.clock.now();
-        let known = record::read_record::<DocumentRecord>(&*tx, &id)?;
-        let before = match &known {
-            None => None,
-            // Nothing to accept; repeating the command is no error.
-            Some(record) if record.written == VersionHash::of_bytes(text.as_bytes()) => {
-                let version_hash = record.written;
-                return Ok(ResolvedChange {
-                    success: true,
-                    document: id,
-                    version_hash,
-                    changed: Vec::new(),
-                    operation: None,
-                });
-            }
-            Some(record) => {
-                refuse_frozen(&id, record)?;
-                let before = load_written_plan(&*tx, record)?;
-                // A hand-set `frozen_at` would freeze the plan without approval, another `plan_id`
-                // would cut it off from its reviews.
-                let kept = changed_fixed_fields(&before, &plan);
-                if !kept.is_empty() {
-                    return Err(unusable(&domain::plan_document::locate_problems(
-                        &text, kept,
-                    )));
-                }
-                // By hand nobody raises them, and an agent with the old version would overwrite the
-                // edit.
-                raise_versions(&before, &mut plan);
-                Some(before)
-            }
+        let Some(known) = record::read_record::<DocumentRecord>(&*tx, &id)? else {
+            return accept_unknown(ctx, tx, planned, (id, None), (text, plan));
         };
-        let mut record = known.clone().unwrap_or_else(|| DocumentRecord {
-            revises: plan.revises.as_ref().map(|from| from.document.clone()),
-            ..DocumentRecord::unwritten_record()
-        });
+        // Nothing to accept; repeating the command is no error.
+        if known.written == VersionHash::of_bytes(text.as_bytes()) {
+            return Ok(ResolvedChange {
+                success: true,
+                document: id,
+                version_hash: known.written,
+                changed: Vec::new(),
+                operation: None,
+            });
+        }
+        refuse_frozen(&id, &known)?;
+        // A draft that was frozen elsewhere; the history says so, and not the file alone.
+        let repository = ctx.git.repository_changes();
+        let origin = repository.and_then(|repository| find_freeze_origin(repository, &id));
+        if plan.frozen_at.is_some() && origin.is_some() {
+            return accept_unknown(ctx, tx, planned, (id, Some(known)), (text, plan));
+        }
+        let before = load_written_plan(&*tx, &known)?;
+        // A hand-set `frozen_at` would freeze the plan without approval, another `plan_id` would cut
+        // it off from its reviews.
+        let kept = changed_fixed_fields(&before, &plan);
+        if !kept.is_empty() {
+            return Err(unusable(&domain::plan_document::locate_problems(
+                &text, kept,
+            )));
+        }
+        // By hand nobody raises them, and an agent with the old version would overwrite the edit.
+        raise_versions(&before, &mut plan);
+        let mut record = known.clone();
         // Ids are never reused: the edit may contain higher numbers than the record, or have
         // removed some.
         record.numbers = record.numbers.merge_max(&IdCounters::from_plan(&plan));
-        let mut staged = stage_document(&*tx, &id, before.as_ref(), &plan, &mut record, now)?;
-        if known.is_none() && plan.frozen_at.is_some() {
-            adopt_freeze(ctx, &*tx, &mut record, &mut staged, now)?;
-        }
+        let mut staged = stage_document(&*tx, &id, Some(&before), &plan, &mut record, now)?;
         if staged.settles {
             cascade_statuses(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
         }
         let summary = format!("take over {path} as it was changed outside");
         planned.put_file(&path, Some(&staged.text))?;
-        let mut operation =
-            staged.into_operation(ctx, summary, now, (&id, known.as_ref(), &record));
-        // A document that was just taken over is what the session goes on with.
-        if known.is_none() {
-            operation.facts.extend(make_current(ctx, &*tx, &id)?);
-        }
+        let mut operation = staged.into_operation(ctx, summary, now, (&id, Some(&known), &record));
         // The file as it was edited, kept as a version before it is rewritten in our format.
         operation.texts.push(text.clone());
         let operation = planned.record_operation(tx, operation)?;
-        let changed = before
-            .map(|before| changes_between(&before, &plan))
-            .unwrap_or_default();
         Ok(ResolvedChange {
             success: true,
             document: id,
             version_hash: record.written,
-            changed,
+            changed: changes_between(&before, &plan),
             operation: Some(operation),
         })
+    })
+}
+
+/// Takes over a document that this state does not know, or knows as a draft that was frozen elsewhere.
+fn accept_unknown(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    (id, draft): (String, Option<DocumentRecord>),
+    (text, plan): (String, Plan),
+) -> Result<ResolvedChange, Failure> {
+    let path = document_file_path(&id, "plan.json");
+    let repository = ctx.git.repository_changes();
+    let origin = repository.and_then(|repository| find_freeze_origin(repository, &id));
+    // Also a plan that was made a draft again by hand: what was frozen stays.
+    if let Some(origin) = origin.as_ref().filter(|it| !it.is_frozen_text(&text)) {
+        let places = diff_plan_texts(&origin.plan, &text);
+        let problems: Vec<PlanProblem> = places
+            .iter()
+            .map(|at| PlanProblem::broken(at, "was changed"))
+            .collect();
+        let what = format!("{path} was changed after it was frozen");
+        return Err(with_problems(Failure::refused(what), &problems)
+            .with_step(format!("git log -- {path}   # the commit that froze it"))
+            .with_step(format!(
+                "git restore --source COMMIT {path}   # the frozen plan, to change it in a revision"
+            )));
+    }
+    let now = ctx.clock.now();
+    let found = UnknownDocument {
+        id,
+        draft,
+        plan,
+        origin,
+    };
+    let (staged, record) = stage_unknown_document(ctx, &*tx, &found, now)?;
+    planned.put_file(&path, Some(&staged.text))?;
+    let summary = format!("take over {path} as it was changed outside");
+    let mut operation = staged.into_operation(ctx, summary, now, found.records(&record));
+    // A document that was just taken over is what the session goes on with.
+    operation.facts.extend(make_current(ctx, &*tx, &found.id)?);
+    // The file as it was edited, kept as a version before it is rewritten in our format.
+    operation.texts.push(text);
+    let operation = planned.record_operation(tx, operation)?;
+    Ok(ResolvedChange {
+        success: true,
+        document: found.id,
+        version_hash: record.written,
+        changed: Vec::new(),
+        operation: Some(operation),
     })
 }
 
@@ -144,40 +178,14 @@ fn read_present_plan(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) -> Resul
 }
 
 /// Loads the plan as Throughline wrote it last.
-fn load_written_plan(state: &dyn Snapshot, record: &DocumentRecord) -> Result<Plan, Failure> {
+pub(super) fn load_written_plan(
+    state: &dyn Snapshot,
+    record: &DocumentRecord,
+) -> Result<Plan, Failure> {
     let ours = state
         .load_text(record.written)?
         .ok_or_else(|| missing_text("the plan as it was written last"))?;
     read_plan(&ours).map_err(|_| missing_text("a readable plan"))
-}
-
-/// Takes over a document that was frozen in another state.
-fn adopt_freeze(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    record: &mut DocumentRecord,
-    staged: &mut StagedDocument,
-    now: Timestamp,
-) -> Result<(), Failure> {
-    record.frozen = Some(FreezeRecord {
-        version: record.written,
-        at: now,
-        by: ctx.actor.clone(),
-        commit: None,
-    });
-    // It was approved in the state it was frozen in. Here the approval counts only if the
-    // actor may approve; otherwise a copied file would be a way around the policy.
-    let policy = resolve_deciding_policy(ctx, state)?.approval;
-    if policy.accepts_approval_by(&ctx.actor) {
-        let nodes = staged.facts.iter().filter_map(|fact| match fact {
-            Fact::NodeAdded { node } => Some(node.as_ref().clone()),
-            _ => None,
-        });
-        let nodes: Vec<Node> = nodes.collect();
-        approve_all(ctx, policy, &nodes, &mut staged.facts, now);
-        staged.settles = true;
-    }
-    Ok(())
 }
 
 fn missing_text(what: &str) -> Failure {

@@ -5,6 +5,7 @@ use domain::operation::Verb;
 use serde::Serialize;
 
 use super::document_files::{load_document, make_current};
+use super::take_over::read_documents;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -22,6 +23,7 @@ pub struct ChosenDocument {
 /// # Errors
 /// When there is no document of that name.
 pub fn choose_document(ctx: &Context<'_>, document: &str) -> Result<ChosenDocument, Failure> {
+    drop(read_documents(ctx, Some(document))?);
     let mut tx = ctx.store.begin_write()?;
     // Checked inside the transaction: a choice of a document that is removed meanwhile would break
     // every later command without `--doc`.

@@ -4,6 +4,7 @@ use domain::plan_document::{EntityChange, changes_between, read_plan, render_mar
 use serde::Serialize;
 
 use super::document_files::find_and_open;
+use super::take_over::read_documents;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::views::DiffView;
@@ -29,7 +30,7 @@ pub fn compare_documents(
     older: Option<&str>,
     newer: Option<&str>,
 ) -> Result<Comparison, Failure> {
-    let state = ctx.store.begin_read()?;
+    let state = read_documents(ctx, newer)?;
     let newer = find_and_open(ctx, &*state, newer)?;
     let before = match older
         .map(str::to_owned)

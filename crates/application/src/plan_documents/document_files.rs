@@ -22,6 +22,7 @@ use domain::record::{self, ChangeRecords};
 use domain::suggest::nearest_hint;
 use domain::time::Timestamp;
 
+use super::take_over::{list_unknown_documents, take_over_step};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles, unwritten_paths};
@@ -61,15 +62,31 @@ pub(crate) fn resolve_document(
                 Some(own) => Some(own),
                 None => record::read_record::<CurrentDocument>(state, "")?,
             };
-            let current = current.ok_or_else(|| {
-                Failure::not_found("there is no plan document yet")
-                    .with_step("tl flow start planner --new \"TITLE\"   # plan it step by step")
-                    .with_step("tl doc new \"TITLE\"")
-            })?;
-            current.document
+            match current {
+                Some(current) => current.document,
+                None => return Err(describe_no_document(ctx, state)?),
+            }
         }
     };
     Ok(id)
+}
+
+/// Describes that no document is chosen: there is none yet, or none that this state knows.
+fn describe_no_document(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Failure, Failure> {
+    let unknown = list_unknown_documents(ctx, state)?;
+    if unknown.is_empty() {
+        return Ok(Failure::not_found("there is no plan document yet")
+            .with_step("tl flow start planner --new \"TITLE\"   # plan it step by step")
+            .with_step("tl doc new \"TITLE\""));
+    }
+    let what = format!(
+        "this state does not know the plan {}: it came from elsewhere or was rebuilt",
+        unknown.join(", ")
+    );
+    let failure = Failure::not_found(what);
+    Ok(unknown
+        .iter()
+        .fold(failure, |failure, id| failure.with_step(take_over_step(id))))
 }
 
 /// Returns the key of a session's own current document.
@@ -122,9 +139,7 @@ pub(crate) fn load_document(
             document_file_path(id, "plan.json")
         ))
         .with_step(format!("tl doc validate --doc {id}   # look at it"))
-        .with_step(format!(
-            "tl doc validate --accept --doc {id}   # take it over"
-        )));
+        .with_step(take_over_step(id)));
     }
     let known = record::read_records::<DocumentRecord>(state, "")?;
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();

@@ -2,8 +2,10 @@
 //! `document_files` holds what they share.
 
 mod document_files;
+mod freeze_origin;
 mod freeze_staging;
 mod position;
+mod take_over;
 
 pub mod accept;
 pub mod choose;
@@ -25,3 +27,7 @@ pub(crate) use document_files::{
 };
 pub(crate) use freeze_staging::stage_freeze;
 pub(crate) use position::{find_current_position, list_document_positions};
+pub(crate) use take_over::{
+    UnknownDocument, find_frozen_documents, list_first_documents, read_documents,
+    take_over_documents,
+};

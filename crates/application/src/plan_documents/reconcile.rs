@@ -1,20 +1,25 @@
 //! Compares a frozen plan with the changes in the repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use domain::node::Node;
+use domain::fact::Fact;
+use domain::ids::NodeId;
+use domain::node::{Node, Progress};
 use domain::plan_document::{
     DocumentRecord, FreezeRecord, MILESTONES_PROFILE, Reconciliation, RepositoryState,
-    UnchangedIntent, compare_with_repository as compared,
+    UnchangedIntent, compare_with_repository as compared, list_test_files,
 };
-use domain::ports::{RepositoryChanges, Snapshot};
-use domain::record::read_record;
+use domain::ports::{FileStatResult, RepositoryChanges, Snapshot};
+use domain::record::{read_record, read_records};
+use domain::work::completion::{CompletionGap, describe_gaps};
 use domain::work::evidence::ProofStatus;
 use domain::work::uncommitted::{is_excluded, is_exempt};
 use serde::Serialize;
 
 use super::document_files::{OpenedDocument, find_and_open, open_document};
-use crate::context::Context;
+use super::freeze_origin::find_freeze_origin;
+use super::take_over::read_documents;
+use crate::context::{Context, Notice};
 use crate::evidence::judge_node;
 use crate::failure::Failure;
 
@@ -44,7 +49,7 @@ pub fn reconcile_plan(
     let repository = ctx.git.repository_changes().ok_or_else(|| {
         Failure::unavailable("the repository cannot be compared: there is no git repository")
     })?;
-    let state = ctx.store.begin_read()?;
+    let state = read_documents(ctx, document)?;
     let opened = find_and_open(ctx, &*state, document)?;
     // An unfrozen plan still changes, so deviations from it mean nothing.
     let Some(frozen) = &opened.record.frozen else {
@@ -77,12 +82,15 @@ pub(crate) fn compare_opened(
     since: Option<&str>,
     repository: &dyn RepositoryChanges,
 ) -> Result<(String, Reconciliation), Failure> {
-    let (since, changed) = list_changed_files(ctx, frozen, since, repository)?;
+    let (since, changed) = list_changed_files(ctx, (&opened.id, frozen), since, repository)?;
     let mut reality = RepositoryState {
         changed,
         ..RepositoryState::default()
     };
     for milestone in &opened.plan.milestones {
+        let tests = milestone.tests.files.iter();
+        let missing = tests.filter(|file| is_file_missing(ctx, file));
+        reality.missing_tests.extend(missing.cloned());
         let node = state
             .children_by_alias(opened.record.node, &milestone.id)?
             .into_iter()
@@ -105,7 +113,7 @@ pub(crate) fn compare_opened(
 /// Returns the commit to compare with, and the files of the project that changed since.
 fn list_changed_files(
     ctx: &Context<'_>,
-    frozen: &FreezeRecord,
+    (document, frozen): (&str, &FreezeRecord),
     since: Option<&str>,
     repository: &dyn RepositoryChanges,
 ) -> Result<(String, BTreeSet<String>), Failure> {
@@ -114,9 +122,12 @@ fn list_changed_files(
             .with_step("git status")
             .with_step("tl doc reconcile --since COMMIT")
     };
-    let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
+    // No HEAD was recorded by a freeze before the first commit, or in a state that did not know the
+    // commit yet.
+    let of_history = || find_freeze_origin(repository, document)?.base;
+    let recorded = || frozen.commit.clone().or_else(of_history);
+    let since = match since.map(str::to_owned).or_else(recorded) {
         Some(commit) => commit,
-        // No HEAD was recorded at the freeze: no repository, or no commit yet.
         None => repository.commit_before(frozen.at).map_err(unavailable)?,
     };
     let changed: BTreeSet<String> = repository
@@ -129,33 +140,45 @@ fn list_changed_files(
     Ok((since, changed.into_iter().filter(is_part).collect()))
 }
 
-/// Returns the intents of a milestone, or the intent itself, whose file is as it was at the freeze.
-/// Empty for other nodes, without a repository, and where it cannot be compared.
+/// Returns the intents of a document, of a milestone, or the intent itself, whose file is as it was at the
+/// freeze. Empty for other nodes, without a repository, and where it cannot be compared.
 pub(crate) fn list_unchanged_intents(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
     path: &str,
 ) -> Result<Vec<UnchangedIntent>, Failure> {
-    let document = path.split('/').next().unwrap_or_default();
-    if node.profile != MILESTONES_PROFILE || document == path {
+    if node.profile != MILESTONES_PROFILE {
         return Ok(Vec::new());
     }
+    let document = path.split('/').next().unwrap_or_default();
+    let mut unchanged = list_document_intents(ctx, state, document)?;
+    if node.parent.is_some() {
+        unchanged.retain(|one| one.milestone == node.alias || one.intent == node.alias);
+    }
+    Ok(unchanged)
+}
+
+/// Returns the intents of a frozen document whose files are as they were at the freeze.
+fn list_document_intents(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    document: &str,
+) -> Result<Vec<UnchangedIntent>, Failure> {
     let (Some(repository), Some(record)) = (
         ctx.git.repository_changes(),
         read_record::<DocumentRecord>(state, document)?,
     ) else {
         return Ok(Vec::new());
     };
-    // A freeze without its commit came with a clone: its time alone does not say what the files were.
-    let Some(frozen) = record.frozen.clone().filter(|it| it.commit.is_some()) else {
+    let Some(frozen) = record.frozen.clone() else {
         return Ok(Vec::new());
     };
     // A plan that was changed outside, or a commit that is gone, is reported by every command about
     // the document; here there is nothing to compare with.
     let (Ok(opened), Ok((_, changed))) = (
         open_document(ctx, state, document.to_owned(), record),
-        list_changed_files(ctx, &frozen, None, repository),
+        list_changed_files(ctx, (document, &frozen), None, repository),
     ) else {
         return Ok(Vec::new());
     };
@@ -163,7 +186,81 @@ pub(crate) fn list_unchanged_intents(
         changed,
         ..RepositoryState::default()
     };
-    let mut unchanged = compared(&opened.plan, &reality).intents_without_changes;
-    unchanged.retain(|one| one.milestone == node.alias || one.intent == node.alias);
-    Ok(unchanged)
+    Ok(compared(&opened.plan, &reality).intents_without_changes)
+}
+
+/// Returns the nodes that facts complete.
+pub(crate) fn list_completed(facts: &[Fact]) -> HashSet<NodeId> {
+    let completed = facts.iter().filter_map(|fact| match fact {
+        Fact::ProgressChanged {
+            node,
+            after: Progress::Complete,
+            ..
+        } => Some(*node),
+        _ => None,
+    });
+    completed.collect()
+}
+
+/// Reports milestones among nodes that somebody else called complete, although their intents are not
+/// carried out in the files here. They count as complete all the same, as in every other clone.
+pub(crate) fn report_unchanged_intents(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    nodes: &HashSet<NodeId>,
+) -> Result<(), Failure> {
+    if nodes.is_empty() {
+        return Ok(());
+    }
+    // By document and not by node: a fresh clone completes thousands of other nodes.
+    for (document, record) in read_records::<DocumentRecord>(state, "")? {
+        let mut completed = state.load_children(record.node)?;
+        completed.retain(|node| nodes.contains(&node.id));
+        if completed.is_empty() {
+            continue;
+        }
+        let unchanged = list_document_intents(ctx, state, &document)?;
+        for node in completed {
+            let of_node = unchanged.iter().filter(|one| one.milestone == node.alias);
+            let gaps: Vec<CompletionGap> = of_node
+                .map(|one| CompletionGap::UnchangedIntent {
+                    intent: one.intent.clone(),
+                    file: one.file.clone(),
+                })
+                .collect();
+            if !gaps.is_empty() {
+                let node = format!("{document}/{}", node.alias);
+                let why = describe_gaps(&node, &gaps);
+                ctx.push_notice(Notice::NotCarriedOut { node, why });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the test files that a milestone names and that are missing or empty; none for other nodes.
+pub(crate) fn list_missing_tests(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<String>, Failure> {
+    if node.profile != MILESTONES_PROFILE || node.level != "milestone" {
+        return Ok(Vec::new());
+    }
+    let text = match node.content.version_hash() {
+        Some(version) => state.load_text(version)?.unwrap_or_default(),
+        None => String::new(),
+    };
+    let mut files = list_test_files(&text);
+    files.retain(|file| is_file_missing(ctx, file));
+    Ok(files)
+}
+
+/// Whether there is no file at a path, or an empty one.
+fn is_file_missing(ctx: &Context<'_>, path: &str) -> bool {
+    match ctx.files.stat_file(path) {
+        FileStatResult::Present(stamp) => stamp.size == 0,
+        FileStatResult::Missing => ctx.files.list_folder(path).is_empty(),
+        FileStatResult::Refused(_) | FileStatResult::Unavailable(_) => false,
+    }
 }

@@ -5,6 +5,7 @@ use domain::ports::FileReadResult;
 use serde::Serialize;
 
 use super::document_files::{find_and_open, read_document_file};
+use super::take_over::read_documents;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -25,7 +26,7 @@ pub struct RenderedPage {
 /// # Errors
 /// When the document is not as it was written, or the page cannot be written.
 pub fn render_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<RenderedPage, Failure> {
-    let state = ctx.store.begin_read()?;
+    let state = read_documents(ctx, document)?;
     let opened = find_and_open(ctx, &*state, document)?;
     let text = render_markdown(&opened.plan, &opened.record.written.short_hex());
     let file_path = document_file_path(&opened.id, "plan.md");

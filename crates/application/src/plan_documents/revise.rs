@@ -9,6 +9,7 @@ use super::create::NewDocument;
 use super::document_files::{
     find_and_open, list_document_folders, make_current, run_with_files, stage_document,
 };
+use super::take_over::read_documents;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 /// # Errors
 /// When the document is not frozen, or its file is not the frozen text.
 pub fn revise_document(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, Failure> {
+    drop(read_documents(ctx, document)?);
     run_with_files(ctx, &("doc revise", document), |tx, planned| {
         let opened = find_and_open(ctx, &*tx, document)?;
         if opened.record.frozen.is_none() {

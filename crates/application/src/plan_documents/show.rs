@@ -10,8 +10,11 @@ use serde_json::Value;
 use super::document_files::{
     find_and_open, list_document_folders, read_document_file, resolve_document,
 };
+use super::take_over::read_documents;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::observe::observe_then_read;
+use crate::scan::ScanScope;
 
 /// A document as it is.
 #[derive(Clone, Debug)]
@@ -29,7 +32,7 @@ pub struct ShownDocument {
 /// # Errors
 /// When it does not exist or was changed outside.
 pub fn show_document(ctx: &Context<'_>, document: Option<&str>) -> Result<ShownDocument, Failure> {
-    let state = ctx.store.begin_read()?;
+    let state = read_documents(ctx, document)?;
     let opened = find_and_open(ctx, &*state, document)?;
     let version = opened.record.written.short_hex();
     Ok(ShownDocument {
@@ -70,7 +73,7 @@ pub struct DocumentLine {
 /// # Errors
 /// When the state cannot be read.
 pub fn list_documents(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
-    let state = ctx.store.begin_read()?;
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
     let known = record::read_records::<DocumentRecord>(&*state, "")?;
     // Before the first document there is no current one, which is no error for a list.
     let current = resolve_document(ctx, &*state, None).ok();

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document_files::{check_plan_diffs, read_document_file, resolve_document};
+use super::take_over::read_documents;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -24,6 +25,8 @@ pub struct Validation {
     pub complete: bool,
     pub document: String,
     pub frozen: bool,
+    /// Whether this state knows the document.
+    pub known: bool,
     pub file_path: String,
     #[schemars(with = "Vec<crate::views::Object>")]
     pub problems: Vec<PlanProblem>,
@@ -39,7 +42,7 @@ pub struct Validation {
 /// # Errors
 /// When there is no such document at all.
 pub fn validate_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation, Failure> {
-    let state = ctx.store.begin_read()?;
+    let state = read_documents(ctx, document)?;
     let id = resolve_document(ctx, &*state, document)?;
     let file_path = document_file_path(&id, "plan.json");
     let record = record::read_record::<DocumentRecord>(&*state, &id)?;
@@ -50,6 +53,7 @@ pub fn validate_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Valida
         frozen: record
             .as_ref()
             .is_some_and(|record| record.frozen.is_some()),
+        known: record.is_some(),
         file_path,
         problems: Vec::new(),
         changed_outside: Vec::new(),

@@ -32,6 +32,8 @@ use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
 use crate::context::{Context, Notice};
 use crate::decisions::{DecisionChanges, find_decision_changes};
 use crate::failure::Failure;
+use crate::plan_documents::{UnknownDocument, find_frozen_documents};
+use crate::working_copy::is_state_shared;
 
 pub(crate) use earlier_scan::{EarlierScan, FIRST_PLACEHOLDER_ID};
 pub(crate) use misplaced::list_misplaced_beside;
@@ -88,6 +90,8 @@ pub(crate) struct ScanResult {
     pub(crate) moves: Vec<(NodeId, Option<NodeId>)>,
     /// Decisions that came or went.
     pub(crate) decisions: DecisionChanges,
+    /// Frozen plan documents that came with git and are not recorded yet.
+    pub(crate) documents: Vec<UnknownDocument>,
     /// Nodes whose file has another name or is in another folder now.
     pub(crate) renames: Vec<(NodeId, NodeName)>,
     /// Nodes that are not in the checked-out tree, children before their parents.
@@ -112,6 +116,7 @@ impl ScanResult {
             && self.renames.is_empty()
             && self.absent.is_empty()
             && self.decisions.is_empty()
+            && self.documents.is_empty()
     }
 }
 
@@ -174,6 +179,10 @@ fn scan_and_inspect(
         (found, _) = scan(ScanScope::WholeTree)?;
     }
     found.decisions = decisions;
+    // In a shared state they are documents of the state, whichever working copy came first.
+    if is_whole && !is_state_shared(ctx, state)? {
+        found.documents = find_frozen_documents(ctx, state)?;
+    }
     Ok(found)
 }
 

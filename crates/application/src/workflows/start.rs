@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::plan_documents::create::{stage_new_document, trim_title};
 use crate::plan_documents::{
-    load_document, open_document, read_document_file, refuse_changed_context, resolve_document,
-    run_with_files,
+    load_document, open_document, read_document_file, read_documents, refuse_changed_context,
+    resolve_document, run_with_files,
 };
 
 /// Starts a workflow. Without a subject, on the current document.
@@ -28,7 +28,7 @@ pub fn start_run(
     let workflow = find_workflow(ctx, workflow)?;
     let subject = match (workflow.subject, subject) {
         (SubjectKind::Document, subject) => {
-            let state = ctx.store.begin_read()?;
+            let state = read_documents(ctx, subject)?;
             let id = resolve_document(ctx, &*state, subject)?;
             let record = load_document(ctx, &*state, &id)?;
             refuse_unfrozen(ctx, &*state, &workflow, &id, &record)?;

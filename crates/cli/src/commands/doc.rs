@@ -331,9 +331,11 @@ fn validate_document(app: &App, which: &DocumentOption) -> Result<ExitCode, Fail
                 "next: tl doc validate --accept --doc {doc}   # accept the manual edits"
             ));
         }
-        app.ui.print_message(format!(
-            "next: tl doc restore --doc {doc}   # restore the last recorded text; the current one is kept as a version"
-        ));
+        if found.known {
+            app.ui.print_message(format!(
+                "next: tl doc restore --doc {doc}   # restore the last recorded text; the current one is kept as a version"
+            ));
+        }
     }
     Ok(code)
 }

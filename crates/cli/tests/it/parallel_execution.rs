@@ -193,8 +193,6 @@ fn two_agents_with_nothing_but_mcp_carry_out_a_plan_in_worktrees() {
         git(&project, &["commit", "-q", "-m", "plan"]);
         let folder = tempfile::tempdir().expect("a folder");
         let mut agents = add_worktrees(&project, folder.path()).map(|host| {
-            // A document that git brought is accepted by the person, not by an agent.
-            host.ok(&["doc", "validate", "--accept", "--doc", DOC]);
             let tools = match host.session {
                 "one" => Connection::Streams(Client::start_in(&project, &host.directory, era)),
                 _ => Connection::Http(Server::start_in(&project, &host.directory, &[])),
@@ -254,7 +252,6 @@ fn two_agents_in_worktrees_carry_out_a_plan_and_nothing_is_left_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
     let agents = add_worktrees(&project, folder.path());
     for agent in &agents {
-        agent.ok(&["doc", "validate", "--accept", "--doc", DOC]);
         agent.ok(&["flow", "start", "executor", "--for", DOC]);
         agent.ok(&["flow", "done"]);
         agent.ok(&["flow", "done"]);
