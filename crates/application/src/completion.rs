@@ -28,7 +28,7 @@ use crate::evidence::judge_node;
 use crate::failure::Failure;
 use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{find_node, load_node, load_node_path};
-use crate::plan_documents::reconcile::list_unchanged_intents;
+use crate::plan_documents::reconcile::{list_missing_tests, list_unchanged_intents};
 use crate::removed_scenarios::{is_item, list_removed_scenarios, scenario_file};
 use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
@@ -127,6 +127,7 @@ fn find_all_gaps(
             requires_test: ctx.policy.gates.test_first != GateMode::Off,
         }),
         unchanged_intents: &list_unchanged_intents(ctx, state, node, &path)?,
+        missing_tests: &list_missing_tests(ctx, state, node)?,
         is_untouched: is_untouched(ctx, state, node)?,
         asks_for_work: asks_for_work(ctx),
     }))

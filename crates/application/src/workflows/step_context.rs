@@ -3,7 +3,8 @@
 
 use domain::node::{Node, Progress};
 use domain::plan_document::{
-    Plan, ProblemGrade, check_context, check_plan, compute_waves, find_missing_documentation,
+    Plan, ProblemGrade, UnchangedIntent, check_context, check_plan, compute_waves,
+    find_missing_documentation,
 };
 use domain::ports::{FileReadResult, HeldClaim, Snapshot};
 use domain::record;
@@ -17,7 +18,8 @@ use crate::context::Context;
 use crate::coordination::load_node_key;
 use crate::evidence::judge_node;
 use crate::failure::Failure;
-use crate::plan_documents::reconcile::compare_opened;
+use crate::locate::load_node;
+use crate::plan_documents::reconcile::{compare_opened, list_unchanged_intents};
 use crate::plan_documents::{
     OpenedDocument, check_plan_diffs, load_document, open_document, read_document_file,
     refuse_changed_context,
@@ -98,7 +100,8 @@ pub(super) fn gather_context(
     Ok(ground)
 }
 
-fn milestone_waves(plan: &Plan) -> Vec<Vec<String>> {
+/// Returns the milestones of each wave.
+pub(super) fn milestone_waves(plan: &Plan) -> Vec<Vec<String>> {
     // A frozen plan contains its waves; those of an unfrozen one follow from the dependencies.
     let given = &plan.milestone_dependencies.waves;
     let waves = if given.is_empty() {
@@ -226,7 +229,10 @@ impl StepContext {
             Requirement::Applies => {
                 if let Some(document) = &self.document {
                     let problems = check_plan_diffs(ctx, &document.plan);
-                    missing.extend(problems.iter().map(|problem| problem.render_line()));
+                    let open = problems
+                        .iter()
+                        .filter(|problem| problem.grade != ProblemGrade::Hint);
+                    missing.extend(open.map(|problem| problem.render_line()));
                 }
             }
             Requirement::Documented => missing.extend(self.undocumented_milestones()),
@@ -286,7 +292,7 @@ impl StepContext {
             .iter()
             .flat_map(|document| &document.plan.milestones);
         milestones
-            .filter(|milestone| milestone.documentation.is_empty())
+            .filter(|milestone| !milestone.documentation.says_something())
             .map(|milestone| {
                 format!(
                     "{} has no documentation: tl doc add-doc --milestone {} --place module --text TEXT",
@@ -323,6 +329,13 @@ impl StepContext {
         let Some(document) = &self.document else {
             return Ok(missing);
         };
+        let root = load_node(state, document.record.node)?;
+        // Somebody else may have called it complete: in another worktree, or without a look at the
+        // files.
+        let unchanged = match ctx.actor.is_human() {
+            true => Vec::new(),
+            false => list_unchanged_intents(ctx, state, &root, &document.id)?,
+        };
         let waves = usize::try_from(run.wave).unwrap_or(1);
         // All waves up to this one: later work may have reopened an earlier milestone, or made its
         // proof stale.
@@ -339,6 +352,8 @@ impl StepContext {
                 missing.push(format!("{id} is {progress}: tl progress {path} complete"));
                 continue;
             }
+            let of_milestone = unchanged.iter().filter(|one| one.milestone == *id);
+            missing.extend(of_milestone.map(UnchangedIntent::render_line));
             let proofs = match &node {
                 Some(node) => judge_node(ctx, state, node)?,
                 None => Vec::new(),
@@ -377,13 +392,14 @@ impl StepContext {
         let mut holes: Vec<String> = found
             .intents_without_changes
             .iter()
-            .map(|one| {
-                format!(
-                    "{} is not carried out (`{}` did not change): tl doc show {}",
-                    one.intent, one.file, one.intent
-                )
-            })
+            .map(UnchangedIntent::render_line)
             .collect();
+        holes.extend(found.missing_tests.iter().map(|one| {
+            format!(
+                "the test file `{}` of {} does not exist, or is empty: tl doc show {}",
+                one.file, one.milestone, one.milestone
+            )
+        }));
         holes.extend(found.criteria_without_evidence.iter().map(|one| {
             format!(
                 "the criteria of {} are not proved: tl evidence run {}/{}",

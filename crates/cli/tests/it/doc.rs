@@ -25,6 +25,8 @@ pub(crate) fn planned_search() -> Project {
     project.ok(&["doc", "new", "Add search"]);
     project.write("batch.jsonl", BATCH);
     project.ok(&["doc", "apply", "batch.jsonl"]);
+    // The test that the first milestone names.
+    project.write("tests/index.rs", "// a test\n");
     project
 }
 

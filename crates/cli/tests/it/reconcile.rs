@@ -32,6 +32,7 @@ pub(crate) fn git(project: &Project, arguments: &[&str]) {
 pub(crate) fn committed(project: &Project) {
     git(project, &["init", "-q"]);
     project.write("src/lib.rs", "// empty\n");
+    project.write("tests/index.rs", "// a test\n");
     git(project, &["add", "-A"]);
     git(project, &["commit", "-q", "-m", "before"]);
 }

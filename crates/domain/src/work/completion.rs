@@ -33,6 +33,8 @@ pub struct CompletionInputs<'i> {
     pub cycle: Option<CycleInput<'i>>,
     /// The intents of a milestone, or the intent itself, whose file is as it was at the freeze.
     pub unchanged_intents: &'i [UnchangedIntent],
+    /// Test files that a milestone names and that are missing or empty.
+    pub missing_tests: &'i [String],
     /// Whether it is a ticket without scenarios and children for which nobody changed a file.
     pub is_untouched: bool,
     /// Whether the policy asks for a sign of work: a failing test first, a proof that can fail.
@@ -88,6 +90,10 @@ pub enum CompletionGap {
     /// The file of an intent is as it was when the plan was frozen.
     UnchangedIntent {
         intent: String,
+        file: String,
+    },
+    /// A test file that the milestone names is missing or empty.
+    MissingTest {
         file: String,
     },
     OpenReview {
@@ -153,6 +159,8 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
         intent: one.intent.clone(),
         file: one.file.clone(),
     }));
+    let tests = inputs.missing_tests.iter();
+    gaps.extend(tests.map(|file| CompletionGap::MissingTest { file: file.clone() }));
     gaps.extend(inputs.cycle.and_then(|cycle| find_cycle_gap(inputs, cycle)));
     // Only where nothing else is open: the other gaps say more precisely what to do.
     if gaps.is_empty() {
@@ -227,6 +235,9 @@ impl CompletionGap {
                     "`{intent}` is not carried out: `{file}` is as it was when the plan was frozen"
                 )
             }
+            Self::MissingTest { file } => {
+                format!("its test file `{file}` does not exist, or is empty")
+            }
             Self::OpenReview { subject } => format!("the review of `{subject}` has not ended"),
             Self::ActiveWorkflow { workflow } => {
                 format!("the workflow `{workflow}` is under way on it")
@@ -268,6 +279,12 @@ impl CompletionGap {
             Self::UnchangedIntent { intent, .. } => {
                 let document = path.split('/').next().unwrap_or(path);
                 format!("tl doc show {intent} --doc {document}   # what it asks for")
+            }
+            Self::MissingTest { .. } => {
+                let mut parts = path.split('/');
+                let document = parts.next().unwrap_or(path);
+                let milestone = parts.next().unwrap_or(document);
+                format!("tl doc show {milestone} --doc {document}   # what it is to be tested for")
             }
             Self::OpenReview { subject } => format!("tl review status --of {subject}"),
             Self::ActiveWorkflow { workflow } => {
@@ -389,10 +406,11 @@ mod tests {
                 requires_test: false,
             }),
             unchanged_intents: &unchanged,
+            missing_tests: &["tests/index.rs".to_owned()],
             is_untouched: true,
             asks_for_work: true,
         });
-        assert_eq!(gaps.len(), 12, "{gaps:?}");
+        assert_eq!(gaps.len(), 13, "{gaps:?}");
         for gap in &gaps {
             let command = gap.closing_command("001");
             assert!(
@@ -404,7 +422,7 @@ mod tests {
         assert!(
             text.starts_with(
                 "`001` is not done: scenario `001/one` is open; `001/001a` is active;"
-            ) && text.ends_with("; 6 more gaps"),
+            ) && text.ends_with("; 7 more gaps"),
             "{text}"
         );
         assert_eq!(
