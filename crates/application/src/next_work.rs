@@ -4,13 +4,13 @@
 //! Nodes claimed by other sessions are left out. Readiness is a rule of `domain::needs`, the rank one
 //! of `domain::next_work`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::ids::NodeId;
 use domain::needs::is_open;
 use domain::next_work::{Holding, NextKind, describe_ready_reason, rank_of_item};
 use domain::node::{Node, Progress, Status};
-use domain::plan_document::{DocumentStage, MILESTONES_PROFILE};
+use domain::plan_document::{DocumentRecord, DocumentStage, MILESTONES_PROFILE};
 use domain::ports::{HeldClaim, NodeKey, Snapshot};
 use domain::profile::Profile;
 use domain::record;
@@ -30,13 +30,15 @@ use crate::coordination::load_node_key;
 use crate::failure::Failure;
 use crate::locate::load_with_ancestors;
 use crate::observe::{load_plan_tree, observe_then_read};
-use crate::plan_documents::{find_current_position, list_document_positions};
+use crate::plan_documents::{
+    find_current_position, list_document_positions, list_first_documents,
+};
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::project_status::Attention;
 use crate::ready_nodes::ReadyNodes;
 use crate::scan::ScanScope;
 use crate::session_position::load_position;
-use crate::workflows::{FlowView, find_workflow};
+use crate::workflows::{FlowView, find_workflow, list_handed_out, start_executor_step};
 
 /// What to do next, in order.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -151,7 +153,7 @@ pub(crate) fn list_ready(
 ) -> Result<Vec<NextItem>, Failure> {
     let held = HeldNodes::load(ctx, state)?;
     let ids = ReadyNodes::list_all(ctx, tree);
-    let mut items = describe_nodes(ctx, tree, ids, &held);
+    let mut items = describe_nodes(ctx, state, tree, ids, &held)?;
     items.sort_by_key(|item| item.rank);
     Ok(items)
 }
@@ -194,7 +196,7 @@ pub(crate) fn list_briefing_steps(
             let node = item.node.and_then(|id| tree.get(id));
             node.is_some_and(|node| profiles.iter().any(|one| one.name == node.profile))
         };
-        let ready = describe_nodes(ctx, &tree, ids, &held);
+        let ready = describe_nodes(ctx, state, &tree, ids, &held)?;
         items.extend(ready.into_iter().filter(is_meant));
         items.sort_by_key(|item| item.rank);
     }
@@ -221,18 +223,20 @@ pub(crate) fn list_briefing_steps(
         let mut levels = profile.levels.iter();
         levels.all(|level| summary.count_of_level(&level.name).is_none())
     };
-    let first = profiles.iter().filter(is_empty).filter_map(|profile| {
-        let (level, command) = first_command(profile)?;
-        Some((format!("there is no {level} yet"), command))
-    });
-    Ok(steps.chain(first).collect())
+    let mut steps: Vec<(String, String)> = steps.collect();
+    for profile in profiles.iter().filter(is_empty) {
+        if profile.name == MILESTONES_PROFILE {
+            let first = list_first_documents(ctx, state)?.into_iter();
+            steps.extend(first.map(|command| ("no plan is known here".to_owned(), command)));
+        } else if let Some((level, command)) = first_command(profile) {
+            steps.push((format!("there is no {level} yet"), command));
+        }
+    }
+    Ok(steps)
 }
 
 /// Returns the command that begins the work of a profile without plans, and the level it begins with.
 fn first_command(profile: &Profile) -> Option<(&str, String)> {
-    if profile.name == domain::plan_document::MILESTONES_PROFILE {
-        return Some(("plan", "tl flow start planner --new \"TITLE\"".to_owned()));
-    }
     // An optional level is left out: a book without parts begins with its chapters.
     let mut levels = profile.levels.iter();
     let top = levels.find(|level| level.root && !level.optional && level.file.is_some())?;
@@ -297,14 +301,14 @@ fn list_ready_nodes(
     let listed: Vec<NodeId> = summary.ready.listed_nodes().collect();
     let tree = load_with_children(state, listed.clone())?;
     let hidden = summary.ready.total.saturating_sub(listed.len());
-    let items = describe_nodes(ctx, &tree, listed, &held);
+    let items = describe_nodes(ctx, state, &tree, listed, &held)?;
     if items.len() >= limit || summary.ready.is_complete() {
         return Ok((items, hidden));
     }
     // Rare: more are wanted than are listed, or others hold most of them.
     let tree = load_plan_tree(state)?;
     let ids = ReadyNodes::list_all(ctx, &tree);
-    Ok((describe_nodes(ctx, &tree, ids, &held), 0))
+    Ok((describe_nodes(ctx, state, &tree, ids, &held)?, 0))
 }
 
 /// What this session and others are at.
@@ -372,7 +376,7 @@ impl HeldNodes {
         if node.profile != MILESTONES_PROFILE {
             return None;
         }
-        let document = tree.ancestors(node).last().map_or(node, |root| *root);
+        let document = find_document(tree, node);
         let mut runs = self.runs.0.iter();
         runs.find(|run| run.subject == document.alias)
     }
@@ -392,26 +396,87 @@ impl HeldNodes {
     }
 }
 
+/// How the work on the plan documents among some nodes goes on.
+#[derive(Default)]
+struct DocumentWork {
+    frozen: BTreeSet<String>,
+    /// The milestones that the workflow on a document hands out now.
+    handed_out: BTreeMap<String, Vec<String>>,
+}
+
+impl DocumentWork {
+    fn load(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        tree: &Tree,
+        ids: &[NodeId],
+        held: &HeldNodes,
+    ) -> Result<Self, Failure> {
+        let mut found = Self::default();
+        let nodes = ids.iter().filter_map(|id| tree.get(*id));
+        let documents: BTreeSet<&str> = nodes
+            .filter(|node| node.profile == MILESTONES_PROFILE)
+            .map(|node| find_document(tree, node).alias.as_str())
+            .collect();
+        for id in documents {
+            let record = record::read_record::<DocumentRecord>(state, id)?;
+            if record.is_some_and(|record| record.frozen.is_some()) {
+                found.frozen.insert(id.to_owned());
+            }
+            if let Some(run) = held.runs.0.iter().find(|run| run.subject == id) {
+                let handed_out = list_handed_out(ctx, state, run)?;
+                found.handed_out.insert(id.to_owned(), handed_out);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the frozen document that a node belongs to.
+    fn find_frozen<'t>(&self, tree: &'t Tree, node: &'t Node) -> Option<&'t str> {
+        let document = find_document(tree, node);
+        let is_frozen = node.profile == MILESTONES_PROFILE && self.frozen.contains(&document.alias);
+        is_frozen.then_some(document.alias.as_str())
+    }
+
+    /// Whether the run hands out a milestone at its present step.
+    fn is_handed_out(&self, run: &FlowRun, milestone: &Node) -> bool {
+        self.handed_out
+            .get(&run.subject)
+            .is_some_and(|list| list.contains(&milestone.alias))
+    }
+}
+
+/// Returns the root of the plan document that a node belongs to.
+fn find_document<'t>(tree: &'t Tree, node: &'t Node) -> &'t Node {
+    tree.ancestors(node).last().map_or(node, |root| *root)
+}
+
 /// Describes ready nodes, without those of other sessions.
 fn describe_nodes(
     ctx: &Context<'_>,
+    state: &dyn Snapshot,
     tree: &Tree,
     ids: Vec<NodeId>,
     held: &HeldNodes,
-) -> Vec<NextItem> {
+) -> Result<Vec<NextItem>, Failure> {
+    let documents = DocumentWork::load(ctx, state, tree, &ids, held)?;
     let now = ctx.clock.now();
     let is_person = ctx.actor.is_human();
     let mut seen: BTreeSet<NodeId> = BTreeSet::new();
     let describe = |id: NodeId| {
         let node = tree.get(id)?;
         let run = held.find_run(tree, node);
-        let node = match run {
+        let frozen = documents.find_frozen(tree, node);
+        let node = match (run, frozen) {
             // The current step of the run is an item of its own.
-            Some(_) if node.parent.is_none() => return None,
+            (Some(_), _) if node.parent.is_none() => return None,
             // A workflow hands out milestones; their intents are carried out with them.
-            Some(_) => find_milestone(tree, node),
-            None => node,
+            (Some(_), _) | (None, Some(_)) => find_milestone(tree, node),
+            (None, None) => node,
         };
+        if run.is_some_and(|run| !documents.is_handed_out(run, node)) {
+            return None;
+        }
         if !seen.insert(node.id) {
             return None;
         }
@@ -431,16 +496,17 @@ fn describe_nodes(
             priority: (priority != Priority::Normal).then_some(priority),
             due: node.due_day().map(str::to_owned),
             reason: describe_ready_reason(tree, node, holding, now),
-            action: match run {
-                Some(run) => format!("tl flow take{}", held.runs.selector(run)),
-                None => next_action(ctx.find_profile(&node.profile), tree, node),
+            action: match (run, frozen) {
+                (Some(run), _) => format!("tl flow take{}", held.runs.selector(run)),
+                (None, Some(document)) if node.parent.is_some() => start_executor_step(document),
+                _ => next_action(ctx.find_profile(&node.profile), tree, node),
             },
             rank: rank_of_item(NextKind::Node, holding, priority, is_person),
             node: Some(node.id),
             path,
         })
     };
-    ids.into_iter().filter_map(describe).collect()
+    Ok(ids.into_iter().filter_map(describe).collect())
 }
 
 /// Returns an item that is not a ready node.

@@ -12,6 +12,8 @@ pub mod status;
 pub mod take;
 
 use domain::fact::Fact;
+use domain::node::Progress;
+use domain::plan_document::DocumentRecord;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
 use domain::workflow::{FlowRun, FlowState, Workflow, WorkflowStep};
@@ -21,9 +23,11 @@ use serde::Serialize;
 pub(crate) use self::definitions::find_workflow;
 pub use self::definitions::{WorkflowLine, list_workflows};
 pub use self::step_context::WaveMilestone;
+pub(crate) use self::take::list_handed_out;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::observe_then_read;
+use crate::plan_documents::list_first_documents;
 use crate::scan::ScanScope;
 
 /// Selects a workflow run.
@@ -132,9 +136,7 @@ pub(crate) fn find_run(
     let mut fitting: Vec<FlowRun> = all.into_iter().map(|(_, run)| run).filter(named).collect();
     match fitting.len() {
         1 => Ok(fitting.remove(0)),
-        0 => Err(Failure::not_found("no workflow is under way here")
-            .with_step("tl flow start planner --new \"TITLE\"   # plan milestones")
-            .with_step("tl flow list")),
+        0 => Err(describe_no_run(ctx, state)?),
         _ => {
             let failure = Failure::invalid("several workflows are under way");
             Err(fitting.iter().fold(failure, |failure, run| {
@@ -145,6 +147,33 @@ pub(crate) fn find_run(
             }))
         }
     }
+}
+
+/// Describes that no workflow is under way, with the one that could be started.
+fn describe_no_run(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Failure, Failure> {
+    let failure = Failure::not_found("no workflow is under way here");
+    let mut frozen = Vec::new();
+    for (id, record) in record::read_records::<DocumentRecord>(state, "")? {
+        let node = state.load_node(record.node)?;
+        let is_open = node.is_some_and(|node| node.progress != Progress::Complete);
+        if record.frozen.is_some() && is_open {
+            frozen.push((record.frozen.map(|frozen| frozen.at), id));
+        }
+    }
+    // The newest is meant, most likely.
+    let newest = frozen.into_iter().max();
+    let failure = match newest {
+        Some((_, id)) => failure.with_step(start_executor_step(&id)),
+        None => list_first_documents(ctx, state)?
+            .into_iter()
+            .fold(failure, Failure::with_step),
+    };
+    Ok(failure.with_step("tl flow list"))
+}
+
+/// Returns the command that begins to carry out a frozen document.
+pub(crate) fn start_executor_step(document: &str) -> String {
+    format!("tl flow start executor --for {document}   # carry out the frozen plan")
 }
 
 /// Returns the current step of a run.

@@ -31,7 +31,7 @@ fn a_frozen_document_is_immutable_whatever_is_tried() {
         ]
     );
     let ready = project.json(&["next"]);
-    assert_eq!(text(&ready["ready"][0], "path"), "add-search/M-001/CI-001");
+    assert_eq!(text(&ready["ready"][0], "path"), "add-search/M-001");
     assert_eq!(
         ready["ready"].as_array().map(Vec::len),
         Some(1),
