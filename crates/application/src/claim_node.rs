@@ -12,6 +12,7 @@ use domain::fact::Fact;
 use domain::ids::OperationId;
 use domain::node::Node;
 use domain::operation::Verb;
+use domain::plan_document::MILESTONES_PROFILE;
 use domain::ports::{ClaimChange, HeldClaim, NodeKey, Snapshot, Transaction};
 use domain::record::{self, Recorded};
 use domain::time::Timestamp;
@@ -30,6 +31,7 @@ use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{with_observed_node, with_recorded_node};
+use crate::plan_documents::reconcile::list_completed;
 
 /// A claim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -204,6 +206,45 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
             ..ClaimView::from_claim(key.path, released)
         })
     })
+}
+
+/// Ends the claims on the milestones of plan documents that these facts complete, and returns the facts.
+///
+/// Not with the milestone: until the branches are merged, its claim is what keeps the other worktrees from
+/// carrying it out again.
+pub(crate) fn release_ended_document(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    facts: &[Fact],
+) -> Result<Vec<Fact>, Failure> {
+    let mut released = Vec::new();
+    for id in list_completed(facts) {
+        let is_document = |node: &Node| node.profile == MILESTONES_PROFILE && node.parent.is_none();
+        let Some(document) = tx.load_node(id)?.filter(is_document) else {
+            continue;
+        };
+        for milestone in tx.load_children(document.id)? {
+            let key = load_node_key(tx, &milestone)?;
+            let asked = claim::ReleaseRequest {
+                node: &key,
+                session: &ctx.session,
+                // Whoever holds it: nothing is left to exclude others from.
+                by_person: true,
+                token: None,
+            };
+            if decide_and_release(ctx, tx, &asked)?.is_err() {
+                continue;
+            }
+            let key = claim_key(milestone.id);
+            let before = record::read_record::<Claim>(tx, &key)?;
+            released.extend(record::record_changed_fact::<Claim>(
+                &key,
+                before.as_ref(),
+                None,
+            ));
+        }
+    }
+    Ok(released)
 }
 
 /// Decides about a release where the claim is kept.

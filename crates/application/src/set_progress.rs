@@ -6,6 +6,7 @@ use domain::node::Progress;
 use domain::operation::Verb;
 use domain::ports::Transaction;
 
+use crate::claim_node::release_ended_document;
 use crate::completion::{
     completion_scopes, consume_override, follow_progress, list_open_needs, refuse_incomplete,
 };
@@ -70,6 +71,10 @@ pub fn record_progress(
                 push_prose_basis(&*tx, &node, &mut operation.facts)?;
             }
             follow_progress(ctx, &*tx, &mut operation.facts)?;
+            if request.progress == Progress::Complete {
+                let released = release_ended_document(ctx, &*tx, &operation.facts)?;
+                operation.facts.extend(released);
+            }
             recorded = Some(record_with_decisions(ctx, planned, tx, operation)?);
         }
         Ok((load_node_view(&*tx, id)?, recorded))

@@ -1,13 +1,13 @@
 //! Advances a workflow run: completes a step, passes or fails a gate. All effects are part of the
 //! same operation.
 
-use domain::decision::ReviewVerdict;
+use domain::decision::{ReviewVerdict, Verdict};
 use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::node::Progress;
 use domain::operation::Verb;
 use domain::plan_document::{document_file_path, read_plan, render_markdown};
-use domain::ports::Snapshot;
+use domain::ports::{NewOperation, Transaction};
 use domain::record::ChangeRecords;
 use domain::review::{IterationOutcome, Review};
 use domain::workflow::{
@@ -20,8 +20,10 @@ use super::step_context::{StepContext, gather_context};
 use super::{
     FlowView, RunSelector, current_step, find_run, find_workflow, observe_milestones, run_changed,
 };
+use crate::claim_node::release_ended_document;
 use crate::completion::{CompletionScope, find_gaps};
 use crate::context::Context;
+use crate::decisions::{attach_decision, load_decision_key};
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
 use crate::locate::load_node;
@@ -128,7 +130,7 @@ pub fn advance_run(
         reviews::attach_verdict(ctx, planned, &*tx, &mut operation, verdict)?;
         operation.facts.extend(run_changed(Some(&run), &after));
         if after.state == FlowState::Finished {
-            complete_document(ctx, &*tx, &workflow, &ground, &mut operation.facts)?;
+            complete_document(ctx, &*tx, planned, &workflow, &ground, &mut operation)?;
         }
         operation.summary = format!("{} of {}: {}", step.name, run.subject, how.as_str());
         let operation = planned.record_operation(tx, operation)?;
@@ -145,10 +147,11 @@ pub fn advance_run(
 /// Completes the document of a workflow that carried it out to its end.
 fn complete_document(
     ctx: &Context<'_>,
-    state: &dyn Snapshot,
+    state: &dyn Transaction,
+    planned: &PlannedFiles<'_>,
     workflow: &Workflow,
     ground: &StepContext,
-    facts: &mut Vec<Fact>,
+    operation: &mut NewOperation,
 ) -> Result<(), Failure> {
     let carries_out = workflow
         .steps
@@ -163,12 +166,24 @@ fn complete_document(
     if node.progress == Progress::Complete || !find_gaps(ctx, state, &node, scope)?.is_empty() {
         return Ok(());
     }
-    facts.push(Fact::ProgressChanged {
+    let progress = Progress::Complete;
+    operation.facts.push(Fact::ProgressChanged {
         node: node.id,
         before: node.progress,
-        after: Progress::Complete,
+        after: progress,
     });
-    Ok(())
+    let released = release_ended_document(ctx, state, &operation.facts)?;
+    operation.facts.extend(released);
+    // The run stays in this state: for the others the end is a decision.
+    let key = load_decision_key(state, &node)?;
+    attach_decision(
+        ctx,
+        planned,
+        state,
+        operation,
+        key,
+        Verdict::Progress { progress },
+    )
 }
 
 /// Adds the authors to the running review, so that none of them can judge their own work in a later

@@ -104,6 +104,7 @@ mod overview;
 mod parallel_execution;
 mod permissions;
 mod plan;
+mod plan_from_prompts;
 mod planted_links;
 mod plugin_launcher;
 mod postgres;
