@@ -10,6 +10,7 @@ use domain::plan_document::{document_file_path, read_plan, render_markdown};
 use domain::ports::{NewOperation, Transaction};
 use domain::record::ChangeRecords;
 use domain::review::{IterationOutcome, Review};
+use domain::work::completion::CompletionGap;
 use domain::workflow::{
     FlowMove, FlowRun, FlowState, MoveRefused, RecordedMove, Requirement, StepEffect, StepKind,
     Workflow, next_step,
@@ -162,8 +163,14 @@ fn complete_document(
     };
     let node = load_node(state, document.record.node)?;
     let scope = CompletionScope::WithoutWorkflow;
+    let mut gaps = find_gaps(ctx, state, &node, scope)?;
+    // A person who ends the run knows what was left out: reconciling told it.
+    let is_known = |gap: &CompletionGap| {
+        ctx.actor.is_human() && matches!(gap, CompletionGap::UnchangedIntent { .. })
+    };
+    gaps.retain(|gap| !is_known(gap));
     // Not an error: the run ends all the same, and the document stays open with what is missing.
-    if node.progress == Progress::Complete || !find_gaps(ctx, state, &node, scope)?.is_empty() {
+    if node.progress == Progress::Complete || !gaps.is_empty() {
         return Ok(());
     }
     let progress = Progress::Complete;
