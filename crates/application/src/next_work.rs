@@ -30,9 +30,7 @@ use crate::coordination::load_node_key;
 use crate::failure::Failure;
 use crate::locate::load_with_ancestors;
 use crate::observe::{load_plan_tree, observe_then_read};
-use crate::plan_documents::{
-    find_current_position, list_document_positions, list_first_documents,
-};
+use crate::plan_documents::{find_current_position, list_document_positions, list_first_documents};
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::project_status::Attention;
 use crate::ready_nodes::ReadyNodes;

@@ -14,6 +14,7 @@ mod named_plans;
 mod presence;
 mod scan_cache;
 mod scanner_start;
+mod scope;
 mod seen_head;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -40,36 +41,8 @@ pub(crate) use misplaced::list_misplaced_beside;
 pub(crate) use named_plans::{NamedPlans, NewPlanFile, scan_named_plans};
 pub(crate) use presence::{AbsentPlan, ReturnedPlan};
 pub(crate) use scan_cache::save_recorded_scan;
+pub(crate) use scope::ScanScope;
 pub(crate) use seen_head::{last_seen_branch, save_seen_head, was_checked_out};
-
-/// The part of the files that is scanned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ScanScope {
-    /// A node and its ancestors, and new files directly below it.
-    Lineage(NodeId),
-    /// The same, and the known files directly below it.
-    Family(NodeId),
-    /// The next of all files in turn, for a hook, whose cost must not grow with the project. All
-    /// files if there are few, if git moved some, or if no scan of all is cached.
-    NextPart,
-    /// All files; the scan cache may answer for those that did not change.
-    Everything,
-    /// All files, without the scan cache; every recorded node is returned.
-    WholeTree,
-    /// All files, each read even if its stamp is unchanged.
-    EverythingAnew,
-    /// All known files and at most [`MAX_SLICE_NODES`] new ones, without decisions.
-    Slice,
-}
-
-impl ScanScope {
-    fn is_whole(self) -> bool {
-        match self {
-            Self::Everything | Self::WholeTree | Self::EverythingAnew => true,
-            Self::Lineage(_) | Self::Family(_) | Self::NextPart | Self::Slice => false,
-        }
-    }
-}
 
 /// Minimum number of paths that a hook checks: with two threads this takes one millisecond.
 const MIN_PATHS_PER_HOOK: usize = 1_024;
