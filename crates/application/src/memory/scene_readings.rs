@@ -7,7 +7,7 @@ use domain::generation::rule_reader::{RuleReading, SceneText, read_by_rules};
 use domain::generation::update::{CommittedScene, project_readings, record_scene_entry};
 use domain::generation::verdict::SceneVerdict;
 use domain::ids::{NodeId, VersionHash};
-use domain::memory::StoryMemory;
+use domain::memory::{EntryKind, StoryMemory};
 use domain::node::Node;
 use domain::ports::Snapshot;
 use domain::record;
@@ -116,7 +116,9 @@ fn read_change(
         return Ok(Some(read));
     };
     let is_placeholder = judged.reader == offline::PLANNER_NAME;
-    let mut read = read.with_verdict(judged.claims, judged.reader, judged.is_accepted);
+    // Whom the memory does not have yet the judge could not choose.
+    let is_known = |name: &str| memory.resolve_id(EntryKind::Character, name).is_some();
+    let mut read = read.with_verdict(judged.claims, judged.reader, judged.is_accepted, is_known);
     // A placeholder was put together by rules; no judge read it.
     if is_placeholder {
         RULES_READER.clone_into(&mut read.reader);

@@ -166,7 +166,12 @@ fn judge(prompt: &str) -> String {
                 "against": format!("Elena Vasquez eyes {one}") }));
         }
     }
-    json!({ "findings": findings, "summary": [format!("Door {number} is opened")], "characters": ["C0", "C1"], "facts": facts,
+    // Like a model with a schema, it can name only those whom the prompt lists.
+    let characters: Vec<&str> = ["C0", "C1"]
+        .into_iter()
+        .filter(|id| prompt.contains(id))
+        .collect();
+    json!({ "findings": findings, "summary": [format!("Door {number} is opened")], "characters": characters, "facts": facts,
             "new_loops": [{ "description": format!("Who emptied room {number}?"), "importance": "high", "quote": format!("Behind door {number}") }] })
     .to_string()
 }

@@ -1,5 +1,7 @@
 //! The reading of a committed text: what a judge and what the rules read in it, and how it follows edits.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use super::record::Generation;
@@ -42,6 +44,9 @@ pub struct SceneReading {
     /// Judged readings of earlier texts, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierReading>,
+    /// People of the text whom the memory did not know when the judge read it: the judge could not name them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<String>,
 }
 
 /// A judge's reading of an earlier text. It was paid for, and an earlier text may be restored.
@@ -52,6 +57,8 @@ pub struct EarlierReading {
     pub reader: String,
     #[serde(default)]
     pub is_accepted: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<String>,
 }
 
 impl Recorded for SceneReading {
@@ -90,13 +97,24 @@ impl SceneReading {
             is_accepted: false,
             is_gone: false,
             earlier: Vec::new(),
+            unlisted: Vec::new(),
         }
     }
 
-    /// Returns the reading after a judge read a text.
+    /// Returns the reading after a judge read a text. `is_known` tells whom the judge could name.
     #[must_use]
-    pub fn with_verdict(self, claims: SceneVerdict, reader: String, is_accepted: bool) -> Self {
-        let earlier = self.kept_readings();
+    pub fn with_verdict(
+        self,
+        claims: SceneVerdict,
+        reader: String,
+        is_accepted: bool,
+        is_known: impl Fn(&str) -> bool,
+    ) -> Self {
+        let mut earlier = self.kept_readings();
+        // The current text is not an earlier one.
+        earlier.retain(|it| it.version != self.version);
+        let people = self.found.people.iter().map(|it| &it.name);
+        let unlisted = people.filter(|name| !is_known(name)).cloned().collect();
         Self {
             // Findings are the review's; only claims are projected.
             claims: SceneVerdict {
@@ -107,16 +125,19 @@ impl SceneReading {
             judged: Some(self.version),
             is_accepted,
             earlier,
+            unlisted,
             ..self
         }
     }
 
     /// Returns the reading of another text of the same scene. A text that a judge read before has that
-    /// reading again; of any other one only those claims stay whose quotation is still there.
+    /// reading again; of any other one those claims stay, of all judged texts, whose quotation it has.
     #[must_use]
     pub fn follow_edit(&self, version: VersionHash, text: &str, found: RuleReading) -> Self {
         let earlier = self.kept_readings();
         let restored = earlier.iter().find(|it| it.version == version).cloned();
+        // The same text has the same claims whatever was there between: so not only those of the text before.
+        let claims = quoted_claims(&earlier, self.claims.clone(), text);
         let base = Self {
             version,
             found,
@@ -134,11 +155,11 @@ impl SceneReading {
                 reader: known.reader,
                 judged: Some(version),
                 is_accepted: known.is_accepted,
+                unlisted: known.unlisted,
                 ..base
             },
             None => Self {
-                // A claim stands on its quotation; without it nothing in the text supports it.
-                claims: self.claims.clone().retain_quoted(text),
+                claims,
                 // A person accepted the contradiction in the text before, not in this one.
                 is_accepted: false,
                 ..base
@@ -167,6 +188,7 @@ impl SceneReading {
                 claims: self.claims.clone(),
                 reader: self.reader.clone(),
                 is_accepted: self.is_accepted,
+                unlisted: self.unlisted.clone(),
             });
         }
         let surplus = kept.len().saturating_sub(MAX_EARLIER_READINGS);
@@ -174,6 +196,27 @@ impl SceneReading {
         kept.drain(..surplus);
         kept
     }
+}
+
+/// Returns the claims of judged texts that a text still has the quotations of. The reading with most of them
+/// gives summary and cast, and the others add what it does not say.
+fn quoted_claims(judged: &[EarlierReading], current: SceneVerdict, text: &str) -> SceneVerdict {
+    let quoted = judged.iter().map(|it| {
+        (
+            it.version.to_string(),
+            it.claims.clone().retain_quoted(text),
+        )
+    });
+    let mut ranked: Vec<(String, SceneVerdict)> = quoted.collect();
+    // By version where the numbers are equal: the order of the edits must not matter.
+    ranked.sort_by_cached_key(|(version, it)| (Reverse(it.count_claims()), version.clone()));
+    // Last, claims that were taken over from a reading which is not kept any more.
+    let mut all = ranked
+        .into_iter()
+        .map(|(_, claims)| claims)
+        .chain([current.retain_quoted(text)]);
+    let first = all.next().unwrap_or_default();
+    all.fold(first, SceneVerdict::add_claims)
 }
 
 #[cfg(test)]
@@ -211,7 +254,7 @@ mod tests {
             version,
             RuleReading::default(),
         )
-        .with_verdict(claims.clone(), "model".to_owned(), false);
+        .with_verdict(claims.clone(), "model".to_owned(), false, |_| true);
         let second = "Elena had grey eyes. The drawer was empty.";
         let edited = judged.follow_edit(
             VersionHash::of_bytes(second.as_bytes()),
@@ -223,5 +266,53 @@ mod tests {
         let restored = edited.follow_edit(version, first, RuleReading::default());
         assert!(restored.is_judged());
         assert_eq!(restored.claims, claims);
+    }
+
+    /// Defect: A judged, B = A and a sentence, C, B again: all claims of B but one were gone.
+    #[test]
+    fn a_text_has_the_same_claims_whatever_was_there_between() {
+        let first = "Elena had green eyes. The drawer was empty.";
+        let second = "Elena had green eyes. The drawer was empty. It rained.";
+        let third = "Nobody came.";
+        let claims = SceneVerdict {
+            summary: vec!["s".to_owned()],
+            facts: vec![fact("green")],
+            ..SceneVerdict::default()
+        };
+        let version = |text: &str| VersionHash::of_bytes(text.as_bytes());
+        let follow = |reading: &SceneReading, text: &str| {
+            reading.follow_edit(version(text), text, RuleReading::default())
+        };
+        let new = SceneReading::read_by_rules(
+            NodeId(1),
+            "S001".to_owned(),
+            version(first),
+            RuleReading::default(),
+        );
+        let judged = new.with_verdict(claims, "model".to_owned(), false, |_| true);
+        let direct = follow(&judged, second);
+        assert_eq!(direct.claims.facts.len(), 1);
+        let gone = follow(&direct, third);
+        assert_eq!(gone.claims, SceneVerdict::default());
+        assert_eq!(follow(&gone, second), direct);
+        // A second judged text adds what it says, and the first one's claim is not there twice.
+        let other = SceneVerdict {
+            facts: vec![
+                fact("green"),
+                NewFact {
+                    quote: "It rained".to_owned(),
+                    ..fact("wet")
+                },
+            ],
+            ..SceneVerdict::default()
+        };
+        let judged = direct.with_verdict(other, "model".to_owned(), false, |_| true);
+        let fourth = "It rained. Elena had green eyes.";
+        let edited = follow(&judged, fourth);
+        assert_eq!(edited.claims.facts.len(), 2, "{:?}", edited.claims.facts);
+        assert_eq!(
+            follow(&follow(&judged, first), fourth).claims,
+            edited.claims
+        );
     }
 }

@@ -37,6 +37,9 @@ pub struct NamedEntity {
 pub struct RuleReading {
     /// Words of names that act, speak or are planned, in lower case: characters known by one are present.
     pub names: Vec<String>,
+    /// Names of the blueprint's cast that the text has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cast: Vec<String>,
     pub people: Vec<NamedEntity>,
     pub places: Vec<NamedEntity>,
     /// Lasting features; the subject is a name of the text.
@@ -77,6 +80,7 @@ pub fn read_by_rules(scene: SceneText<'_>) -> RuleReading {
     let evidence = gather_evidence(scene.text, &tokens, &runs, &common);
     let mut reading = RuleReading {
         names: collect_present(&evidence, scene),
+        cast: collect_cast(&evidence, scene.characters),
         pov: scene.pov.map(str::to_owned),
         planned_names: collect_capitalised(scene.blueprint),
         ..RuleReading::default()
@@ -118,6 +122,29 @@ fn collect_present(evidence: &[(&str, NameEvidence)], scene: SceneText<'_>) -> V
         }
     }
     names
+}
+
+/// Returns the planned characters whom a text names, by any part of the name in any form.
+fn collect_cast(evidence: &[(&str, NameEvidence)], planned: &[String]) -> Vec<String> {
+    let is_named = |name: &&String| find_evidence(evidence, name).is_some();
+    planned.iter().filter(is_named).cloned().collect()
+}
+
+/// Returns the evidence of a name that has a part of a planned one, in any form.
+fn find_evidence<'e>(
+    evidence: &'e [(&str, NameEvidence)],
+    planned: &str,
+) -> Option<&'e NameEvidence> {
+    let parts = split_name(planned);
+    let has_part = |(name, _): &&(&str, NameEvidence)| {
+        let words = split_name(name);
+        parts.iter().any(|part| {
+            words
+                .iter()
+                .any(|word| may_be_same_word(part, word, LatinEndings::Plain))
+        })
+    };
+    evidence.iter().find(has_part).map(|(_, found)| found)
 }
 
 /// Returns the capitalised words of a text, in lower case and without repetition.
@@ -200,17 +227,7 @@ fn choose_people(evidence: &[(&str, NameEvidence)], scene: SceneText<'_>) -> Vec
     let mut people: Vec<NamedEntity> = Vec::new();
     // The blueprint's spelling is kept: prose often has a part or an inflected form of the name.
     for planned in scene.characters.iter().map(String::as_str).chain(scene.pov) {
-        let parts = split_name(planned);
-        let named = evidence.iter().find(|(name, _)| {
-            let words = split_name(name);
-            let has = |part: &String| {
-                words
-                    .iter()
-                    .any(|word| may_be_same_word(part, word, LatinEndings::Plain))
-            };
-            parts.iter().any(has)
-        });
-        if let Some((_, found)) = named {
+        if let Some(found) = find_evidence(evidence, planned) {
             add_entity(&mut people, planned, &found.quote);
         }
     }

@@ -195,20 +195,29 @@ fn set_scene_cast(
 ) -> Vec<String> {
     let (claims, found) = (&reading.claims, &reading.found);
     let mut present = resolve_characters(memory, claims);
-    // A judge tells who is there from who is only spoken of.
-    if present.is_empty() || !reading.is_judged() {
-        for id in names.people.find_in_words(&found.names) {
-            if !present.iter().any(|known| known == id) {
-                present.push(id.to_owned());
-            }
+    let mut add = |id: String| {
+        if !present.contains(&id) {
+            present.push(id);
         }
-    }
-    let pov = found.pov.as_deref().and_then(|name| {
+    };
+    let resolve = |name: &str| {
         let by_name = || names.people.resolve_name(name).map(str::to_owned);
         memory
             .resolve_id(EntryKind::Character, name)
             .or_else(by_name)
-    });
+    };
+    let pov = found.pov.as_deref().and_then(resolve);
+    if reading.is_judged() && !claims.characters.is_empty() {
+        // A judge tells who is there from who is only spoken of. It cannot name those whom the memory did not
+        // have yet, and the plan says who is there.
+        let certain = found.cast.iter().chain(&reading.unlisted);
+        certain.filter_map(|name| resolve(name)).for_each(&mut add);
+    } else {
+        let named = names.people.find_in_words(&found.names).into_iter();
+        named.map(str::to_owned).for_each(&mut add);
+    }
+    // A point of view is there even where the text never names it.
+    pov.iter().cloned().for_each(&mut add);
     let planned = names.places.find_in_words(&found.planned_names);
     let read = || {
         let named = found.places.iter();
@@ -345,17 +354,11 @@ impl CanonIndex {
     }
 }
 
-/// Returns the facts of a reading with whether the rules read them: a judge's, and those of the rules where
-/// no judge read the text.
+/// Returns the facts of a reading with whether the rules read them: a judge's, and those of the rules that no
+/// judge took from the same words. A poor answer of a model so deletes nothing that the rules read.
 fn facts_of_reading(reading: &SceneReading) -> impl Iterator<Item = (&NewFact, bool)> {
     let judged = &reading.claims.facts;
-    let is_judged = reading.is_judged();
-    let is_new = move |fact: &&NewFact| {
-        // The same sentence, read by both, would be two facts in different words.
-        let overlaps =
-            |it: &NewFact| it.quote.contains(&fact.quote) || fact.quote.contains(&it.quote);
-        !is_judged && !judged.iter().any(overlaps)
-    };
+    let is_new = |fact: &&NewFact| !judged.iter().any(|it| it.has_same_sentence(fact));
     let ruled = reading.found.facts.iter().filter(is_new);
     judged
         .iter()

@@ -150,4 +150,53 @@ impl SceneVerdict {
             !self.facts.is_empty() || !self.loops.is_empty() || !self.new_loops.is_empty();
         if is_quoted { self } else { Self::default() }
     }
+
+    /// Returns the number of facts and loops.
+    pub(super) fn count_claims(&self) -> usize {
+        self.facts.len() + self.loops.len() + self.new_loops.len()
+    }
+
+    /// Adds the claims of another reading of the same text that this one does not have.
+    #[must_use]
+    pub(super) fn add_claims(mut self, other: Self) -> Self {
+        if self.count_claims() == 0 {
+            return other;
+        }
+        // Compared with these facts alone: one reader may take two facts from one sentence.
+        let is_new = |fact: &NewFact| !self.facts.iter().any(|it| it.has_same_sentence(fact));
+        let new: Vec<NewFact> = other.facts.into_iter().filter(is_new).collect();
+        self.facts.extend(new);
+        for moved in other.loops {
+            if self.loops.iter().all(|it| it.loop_id != moved.loop_id) {
+                self.loops.push(moved);
+            }
+        }
+        for new in other.new_loops {
+            let is_known =
+                |it: &NewLoop| it.description == new.description || overlap(&it.quote, &new.quote);
+            if !self.new_loops.iter().any(is_known) {
+                self.new_loops.push(new);
+            }
+        }
+        self
+    }
+}
+
+impl NewFact {
+    /// Whether two readers took two facts from the same words: they would be one fact in different words.
+    pub(super) fn has_same_sentence(&self, other: &Self) -> bool {
+        overlap(&self.quote, &other.quote)
+    }
+}
+
+/// Whether one quotation contains the other.
+fn overlap(one: &str, other: &str) -> bool {
+    // Readers differ in the marks around a sentence.
+    let bare = |quote: &'_ str| {
+        quote
+            .trim_matches(|c: char| !c.is_alphanumeric())
+            .to_owned()
+    };
+    let (one, other) = (bare(one), bare(other));
+    one.contains(&other) || other.contains(&one)
 }

@@ -360,7 +360,7 @@ mod tests {
             VersionHash::of_bytes(b""),
             found,
         )
-        .with_verdict(claims, "model".to_owned(), false)
+        .with_verdict(claims, "model".to_owned(), false, |_| true)
     }
 
     #[test]
