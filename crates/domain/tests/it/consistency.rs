@@ -890,3 +890,24 @@ proptest! {
         prop_assert_eq!(unknown(&format!("{PARENT}\n## Notes\n\n{mentioned}\n")), Vec::<String>::new());
     }
 }
+
+/// Defect: the place of `## Место` and of other singular headings was unknown.
+#[test]
+fn a_single_place_has_a_heading_in_each_language() {
+    let story = profile::built_in_profile("story").expect("a built-in profile");
+    for heading in [
+        "Location",
+        "Место",
+        "Lieu",
+        "Ort",
+        "Schauplatz",
+        "Lugar",
+        "Luogo",
+        "Miejsce",
+        "Місце",
+    ] {
+        let text = format!("# S\n\n## {heading}\n\n- Arkham\n");
+        let names = consistency::list_facet_names(&story, "locations", &text);
+        assert_eq!(names, ["Arkham"], "{heading}");
+    }
+}
