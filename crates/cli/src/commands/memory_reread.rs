@@ -227,10 +227,15 @@ fn print_moment(app: &App, at: &MemoryAt) {
     }
     for it in &at.moment.open_loops {
         let line = it.text.lines().next().unwrap_or_default();
+        // A tick opens a loop without a scene.
+        let opened = match (&it.since, it.tick) {
+            (None, Some(tick)) => format!("since tick {tick}"),
+            _ => since(&it.since),
+        };
         app.ui.print_line(format_args!(
             "open {} {line} {}",
             styled(BOLD, &it.id),
-            styled(DIM, since(&it.since))
+            styled(DIM, opened)
         ));
     }
     let known: std::collections::BTreeSet<&str> = at

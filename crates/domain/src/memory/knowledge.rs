@@ -52,7 +52,10 @@ pub struct FactMoment {
 pub struct LoopMoment {
     pub id: String,
     pub text: String,
+    /// The scene that opened it.
     pub since: Option<String>,
+    /// The tick it was opened in; none if a person noted it.
+    pub tick: Option<u64>,
 }
 
 /// Returns the memory as it is right before a scene: without facts and loops of this text and of later ones,
@@ -73,6 +76,9 @@ pub fn memory_before(
         let later = |scene: &String| !earlier.contains(scene) && is_planned(scene);
         scene.as_ref().is_some_and(later)
     };
+    let next_tick = first_later_tick(memory, |scene| {
+        earlier.contains(scene) || here == Some(scene)
+    });
     let is_meant = |fact: &StoryFact| {
         fact.truth == Truth::Intended && here.is_some() && fact.valid_from.as_deref() == here
     };
@@ -82,13 +88,29 @@ pub fn memory_before(
             valid_to: None,
             ..fact.clone()
         })),
-        Entry::Loop(it) if is_later(&it.created_in_scene) => None,
+        Entry::Loop(it) if is_later(&it.created_in_scene) || is_of_later_tick(it, next_tick) => {
+            None
+        }
         Entry::Loop(it) if is_later(&it.moved_in_scene) => {
             Some(Entry::Loop(OpenLoop::clone(it).without_moves()))
         }
         other => Some(other.clone()),
     });
     StoryMemory::new(entries)
+}
+
+/// Returns the first tick in which a scene of the plan was written that is not `before` a moment.
+fn first_later_tick(memory: &StoryMemory, is_before: impl Fn(&str) -> bool) -> Option<u64> {
+    let later = memory
+        .scenes()
+        .filter(|it| it.node.is_some() && !is_before(&it.id));
+    later.map(|it| it.tick).min()
+}
+
+/// Whether a tick opened a loop when a later scene was written already: the tick continued the story after that
+/// one, so an earlier scene that is written again does not know the loop.
+fn is_of_later_tick(it: &OpenLoop, next_tick: Option<u64>) -> bool {
+    it.created_in_scene.is_none() && next_tick.is_some_and(|next| it.created_tick > next)
 }
 
 /// Returns the story before a scene. `earlier` are the memory ids of the scenes before it, in order.
@@ -154,8 +176,12 @@ pub fn moment_of_story(memory: &StoryMemory, earlier: &[String]) -> StoryMoment 
             knows: known.collect(),
         }
     });
+    let next_tick = first_later_tick(memory, |scene| order.contains_key(scene));
     let open_loops = memory.loops().filter(|it| {
-        let is_opened = it.created_in_scene.is_none() || is_before(&it.created_in_scene);
+        let is_opened = match &it.created_in_scene {
+            Some(_) => is_before(&it.created_in_scene),
+            None => !is_of_later_tick(it, next_tick),
+        };
         // A loop without a scene that closed it was closed by a person: then its status counts.
         let is_closed = match &it.closed_in_scene {
             Some(_) => is_before(&it.closed_in_scene),
@@ -180,6 +206,7 @@ pub fn moment_of_story(memory: &StoryMemory, earlier: &[String]) -> StoryMoment 
                 id: it.id.clone(),
                 text: it.text.clone(),
                 since: it.created_in_scene.clone(),
+                tick: Some(it.created_tick).filter(|tick| *tick > 0),
             })
             .collect(),
     }
@@ -245,6 +272,43 @@ mod tests {
         let open = before.open_loops();
         let open: Vec<&str> = open.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(open, ["OL0", "OL2"]);
+    }
+
+    /// Defect: what the tenth tick opened was open "since before the story" in a scene 1 that was written again.
+    #[test]
+    fn a_scene_written_again_does_not_know_the_loops_of_later_ticks() {
+        let entry = |kind, value| Entry::from_value(kind, value).unwrap();
+        let scene = |id: &str, tick: u64| {
+            let value = json!({ "id": id, "node": format!("scene-{id}"), "tick": tick });
+            entry(EntryKind::Scene, value)
+        };
+        let of_tick = |id: &str, tick: u64| {
+            let value = json!({ "id": id, "text": id, "created_tick": tick });
+            entry(EntryKind::Loop, value)
+        };
+        let memory = StoryMemory::new([
+            // Written again after the third scene.
+            scene("S001", 3),
+            scene("S002", 2),
+            scene("S003", 3),
+            of_tick("OL0", 0),
+            of_tick("OL1", 1),
+            of_tick("OL2", 2),
+            of_tick("OL3", 3),
+        ]);
+        let open = |earlier: &[&str], here: &str| -> Vec<Vec<String>> {
+            let earlier: Vec<String> = earlier.iter().map(|it| (*it).to_owned()).collect();
+            let moment = moment_of_story(&memory, &earlier).open_loops;
+            let before = memory_before(&memory, &earlier.into_iter().collect(), Some(here));
+            let before = before.loops().map(|it| it.id.clone()).collect();
+            vec![moment.into_iter().map(|it| it.id).collect(), before]
+        };
+        for known in open(&[], "S001") {
+            assert_eq!(known, ["OL0", "OL1", "OL2"]);
+        }
+        for known in open(&["S001", "S002"], "S003") {
+            assert_eq!(known, ["OL0", "OL1", "OL2", "OL3"]);
+        }
     }
 
     #[test]
