@@ -81,7 +81,7 @@ fn take_word(word: &mut String) -> Option<String> {
 }
 
 /// Whether a character belongs to a script without spaces between words.
-fn is_unspaced_script(c: char) -> bool {
+pub(crate) fn is_unspaced_script(c: char) -> bool {
     // Thai, Lao, Myanmar, Khmer, kana and CJK ideographs. A dictionary would segment them better,
     // but it takes megabytes, and engines with different versions of it would disagree.
     matches!(c,
@@ -90,7 +90,7 @@ fn is_unspaced_script(c: char) -> bool {
 }
 
 /// Whether a character of a script with spaces is part of a word.
-fn is_word_char(c: char) -> bool {
+pub(crate) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 

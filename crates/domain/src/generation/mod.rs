@@ -16,6 +16,7 @@ pub mod reading;
 mod record;
 pub mod review;
 pub mod rule_reader;
+mod sentences;
 pub mod steps;
 mod text_tokens;
 pub mod update;

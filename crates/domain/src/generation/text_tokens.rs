@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::continuity::ACTION_VERBS;
+use super::sentences::ACTION_VERBS;
 
 /// A word of a text.
 #[derive(Clone, Debug)]
