@@ -1,14 +1,16 @@
 //! Reads written texts into the memory on request: by rules, or with a model's verdict.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use domain::generation::FindingSeverity;
+use domain::generation::continuity::{SceneContext, check_continuity};
 use domain::generation::contradiction::are_exclusive;
 use domain::generation::prompts::JUDGE_SYSTEM_PROMPT;
 use domain::generation::reading::SceneReading;
 use domain::generation::verdict::SceneVerdict;
 use domain::ids::{NodeId, VersionHash};
 use domain::memory::knowledge::state_fact;
-use domain::memory::{StoryMemory, Truth};
+use domain::memory::{Scene, StoryMemory, Truth};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::ports::Snapshot;
@@ -43,6 +45,19 @@ pub struct RereadOutcome {
     pub without_text: usize,
     /// Contradictions in the memory now.
     pub disputed: Vec<DisputedFact>,
+    /// What the texts that were read say against facts of earlier scenes, without stating a fact themselves.
+    pub contradictions: Vec<SceneContradiction>,
+}
+
+/// What a text says against a fact of an earlier scene.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SceneContradiction {
+    /// Path of the scene.
+    pub scene: String,
+    pub problem: String,
+    pub quote: String,
+    /// The scene and the quotation of the fact.
+    pub against: String,
 }
 
 /// A scene that was read.
@@ -115,6 +130,10 @@ pub fn reread_by_rules(ctx: &Context<'_>, words: &[String]) -> Result<RereadOutc
         }
     }
     let nodes: Vec<NodeId> = changes.iter().map(|change| change.node).collect();
+    let read: Vec<(NodeId, String)> = changes
+        .iter()
+        .filter_map(|change| Some((change.node, change.text.clone()?)))
+        .collect();
     changes.extend(find_gone_texts(
         &*tx,
         &tree,
@@ -145,7 +164,7 @@ pub fn reread_by_rules(ctx: &Context<'_>, words: &[String]) -> Result<RereadOutc
         files.register_changes(ctx, &mut *tx, &memory)?;
         note_read_texts(ctx, &mut *tx, &tree, &texts)?;
     }
-    let outcome = describe_outcome(&*tx, &tree, &memory, &nodes, without_text)?;
+    let outcome = describe_outcome(&*tx, &tree, &memory, &read, without_text)?;
     tx.commit()?;
     files.write_files(ctx);
     Ok(outcome)
@@ -254,6 +273,7 @@ pub fn submit_reading(
     // proves only that the text is the same.
     let claims = SceneVerdict::parse_proven(&answer.verdict, &text, &gathered.blueprint)
         .map_err(|why| Failure::invalid(format!("the answer is not a reading: {why}")))?;
+    let read = [(node.id, text.clone())];
     let change = SceneChange {
         node: node.id,
         text: Some(text),
@@ -276,7 +296,7 @@ pub fn submit_reading(
         files.register_changes(ctx, &mut *tx, &memory)?;
         note_read_texts(ctx, &mut *tx, &tree, &[(node.id, version)])?;
     }
-    let outcome = describe_outcome(&*tx, &tree, &memory, &[node.id], 0)?;
+    let outcome = describe_outcome(&*tx, &tree, &memory, &read, 0)?;
     tx.commit()?;
     files.write_files(ctx);
     Ok(outcome)
@@ -317,17 +337,25 @@ fn describe_outcome(
     state: &dyn Snapshot,
     tree: &Tree,
     memory: &StoryMemory,
-    nodes: &[NodeId],
+    texts: &[(NodeId, String)],
     without_text: usize,
 ) -> Result<RereadOutcome, Failure> {
-    let wanted: BTreeSet<NodeId> = nodes.iter().copied().collect();
+    let wanted: BTreeMap<NodeId, &str> = texts.iter().map(|(id, it)| (*id, it.as_str())).collect();
     let readings = load_readings(state, tree)?;
     let name = |id: &String| memory.display_name(id);
-    let mut read = Vec::new();
-    for reading in readings.iter().filter(|it| wanted.contains(&it.node)) {
+    let (mut read, mut contradictions) = (Vec::new(), Vec::new());
+    // In the order of the plan: a scene contradicts only what is before it.
+    let mut earlier = BTreeSet::new();
+    for reading in readings.iter().filter(|it| !it.is_gone) {
         let Some(domain::memory::Entry::Scene(scene)) = memory.get(&reading.scene) else {
             continue;
         };
+        let Some(text) = wanted.get(&reading.node) else {
+            earlier.insert(reading.scene.clone());
+            continue;
+        };
+        contradictions.extend(find_contradictions(memory, scene, text, &earlier));
+        earlier.insert(reading.scene.clone());
         let is_here =
             |fact: &&domain::memory::StoryFact| fact.valid_from.as_ref() == Some(&scene.id);
         read.push(ReadSceneView {
@@ -344,7 +372,42 @@ fn describe_outcome(
         read,
         without_text,
         disputed: list_disputed(memory),
+        contradictions,
     })
+}
+
+/// Returns what a text says against facts of the scenes before, besides what the memory has in dispute.
+fn find_contradictions(
+    memory: &StoryMemory,
+    scene: &Scene,
+    text: &str,
+    earlier: &BTreeSet<String>,
+) -> Vec<SceneContradiction> {
+    let moment = SceneContext {
+        memory,
+        // Who may know what is a question for a scene that is being written.
+        pov: None,
+        earlier,
+    };
+    // What the scene states as a fact is in dispute already, or was settled by a person.
+    let stated: Vec<&str> = memory
+        .facts()
+        .filter(|it| it.valid_from.as_ref() == Some(&scene.id) && it.truth != Truth::Canon)
+        .filter_map(|it| it.quote.as_deref())
+        .collect();
+    let findings = check_continuity(text, &moment).into_iter();
+    let certain = findings.filter(|it| it.severity == FindingSeverity::Must);
+    let told = certain.map(|it| SceneContradiction {
+        scene: scene.node.clone().unwrap_or_default(),
+        problem: it.problem,
+        quote: it.quote.unwrap_or_default(),
+        against: it.against.unwrap_or_default(),
+    });
+    let is_stated = |quote: &str| {
+        let is_part = |it: &&str| it.contains(quote) || quote.contains(*it);
+        stated.iter().any(is_part)
+    };
+    told.filter(|it| !is_stated(&it.quote)).collect()
 }
 
 /// Returns the disputed facts, each with the canon it contradicts.

@@ -163,6 +163,16 @@ fn print_outcome(app: &App, outcome: &RereadOutcome) {
             fact.against
         ));
     }
+    for it in &outcome.contradictions {
+        app.ui.print_line(format_args!(
+            "{} {}: {} — \"{}\"; earlier: {}",
+            styled(WARN, "contradicts"),
+            it.scene,
+            it.problem,
+            it.quote,
+            it.against
+        ));
+    }
     if let Some(first) = outcome.disputed.first() {
         app.ui.print_next_step(format_args!(
             "edit the text, or tl story memory intend {}   # it is meant so",
