@@ -113,7 +113,7 @@ impl SceneMaterial {
         let is_here = |it: &&domain::memory::Scene| it.node.as_ref() == Some(&scene);
         let here = memory.scenes().find(is_here).map(|it| it.id.clone());
         Ok(Self {
-            novel: novel_name(&tick_state),
+            novel: novel_name(ctx, &tick_state),
             memory_before: memory_before(&memory, &earlier, here.as_deref()),
             pov: find_named_point_of_view(state, tree, node)?,
             characters: ctx

@@ -1,10 +1,9 @@
 //! Compiles the written scenes into a book, in the order of the plan.
 
-use domain::book_details::{BOOK_DETAILS_PATH, BookDetails, MAX_BOOK_DETAILS_BYTES};
 use domain::book_export::{Book, BookPart, BookScene, Chapter};
 use domain::ids::NodeId;
 use domain::node::Node;
-use domain::ports::{FileReadResult, Snapshot};
+use domain::ports::Snapshot;
 use domain::prose::{ProseBasis, find_stale_reason};
 use domain::record;
 use domain::tick::TickState;
@@ -15,7 +14,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::find_node;
 use crate::observe::observe_plans;
-use crate::tick::story_state::{novel_name, prose_path, read_prose};
+use crate::tick::story_state::{novel_name, prose_path, read_book_details, read_prose};
 
 /// Request of [`compile_novel`].
 #[derive(Clone, Debug, Default)]
@@ -97,7 +96,7 @@ pub fn compile_novel(
         title: details
             .title
             .clone()
-            .unwrap_or_else(|| novel_name(&tick_state)),
+            .unwrap_or_else(|| novel_name(ctx, &tick_state)),
         // Stable over compilations, so that a reading device replaces the book instead of adding
         // another.
         identifier: format!("urn:throughline:{}", state.store_id()?),
@@ -129,18 +128,6 @@ pub fn compile_novel(
         stale,
     };
     Ok(CompiledNovel { book, view })
-}
-
-/// Returns the book's details from the author's file.
-fn read_book_details(ctx: &Context<'_>) -> BookDetails {
-    match ctx
-        .files
-        .read_file(BOOK_DETAILS_PATH, MAX_BOOK_DETAILS_BYTES)
-    {
-        FileReadResult::Text { text, .. } => BookDetails::parse(&text),
-        // The details are optional, and a book can be compiled without them.
-        FileReadResult::Missing | FileReadResult::Unreadable { .. } => BookDetails::default(),
-    }
 }
 
 /// Returns the scenes in the order of the plan: all, or those below the named plans.

@@ -61,7 +61,7 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
         sum.calls_without_tokens += one.calls_without_tokens;
     }
     Ok(NovelStats {
-        novel: novel_name(&tick_state),
+        novel: novel_name(ctx, &tick_state),
         ticks: tick_state.current_tick,
         scenes_planned: scenes.len(),
         scenes_approved: scenes

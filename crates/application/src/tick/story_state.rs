@@ -1,5 +1,6 @@
 //! Gathers the story's state for a tick: the plan tree, the memory, the recent ticks.
 
+use domain::book_details::{BOOK_DETAILS_PATH, BookDetails, MAX_BOOK_DETAILS_BYTES};
 use domain::generation::continuity::point_of_view_name;
 use domain::ids::OperationId;
 use domain::memory::{EntryKind, StoryMemory};
@@ -79,7 +80,7 @@ impl StoryState {
             None => memory_files::load_memory(state)?,
         };
         Ok(Self {
-            novel: novel_name(&tick_state),
+            novel: novel_name(ctx, &tick_state),
             next_scene,
             next_pov: next_point_of_view(ctx, state, tree, &memory)?.map(|next| next.character),
             memory,
@@ -135,11 +136,24 @@ fn is_open(ctx: &Context<'_>, tree: &Tree, node: &PlanNode) -> bool {
     node.is_written && node.progress != "complete" && !is_begun()
 }
 
-pub(crate) fn novel_name(state: &TickState) -> String {
-    state
-        .novel
-        .clone()
+/// Returns the name of the story. The state of a clone does not know it; the author's file is in every one.
+pub(crate) fn novel_name(ctx: &Context<'_>, state: &TickState) -> String {
+    let named = state.novel.clone();
+    named
+        .or_else(|| read_book_details(ctx).title)
         .unwrap_or_else(|| UNTITLED_NOVEL.to_owned())
+}
+
+/// Returns the book's details from the author's file.
+pub(crate) fn read_book_details(ctx: &Context<'_>) -> BookDetails {
+    match ctx
+        .files
+        .read_file(BOOK_DETAILS_PATH, MAX_BOOK_DETAILS_BYTES)
+    {
+        FileReadResult::Text { text, .. } => BookDetails::parse(&text),
+        // The details are optional, and a book can be compiled without them.
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => BookDetails::default(),
+    }
 }
 
 /// The point of view of the next scene.

@@ -1,5 +1,8 @@
 //! Ticks on ports that need no disk: what is kept when a process dies between two steps.
 
+use application::memory::reread_prose::reread_by_rules;
+use application::novel::name_novel::name_novel;
+use application::novel::novel_stats::novel_stats;
 use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
 use application::tick::run_tick::run_tick;
 use application::tick::submit_plan::{PlanAnswer, record_plan, submit_host_plan, submit_plan};
@@ -7,7 +10,7 @@ use domain::record::read_record;
 use domain::tick::{TickRecord, TickStatus};
 use serde_json::json;
 
-use crate::world::World;
+use crate::world::{SCENE, World};
 
 fn asked(world: &World) -> TickAsk {
     match begin_tick(&world.ctx()).unwrap() {
@@ -117,4 +120,52 @@ fn a_host_that_only_asks_gets_what_its_queries_found_and_plans_again() {
     // Nothing was recorded: the same request is answered.
     let done = submit_host_plan(&world.ctx(), answer(&world, &ask)).unwrap();
     assert_eq!((done.tick, done.status), (1, TickStatus::Done));
+}
+
+/// Defect: the state of a clone does not know the name, so its writer was asked for a scene of "Untitled".
+#[test]
+fn a_story_without_a_name_has_the_title_of_its_book() {
+    let world = World::with_story();
+    let name = || novel_stats(&world.ctx()).unwrap().novel;
+    assert_eq!(name(), "Untitled");
+    world.files.edit("story/book.md", "---\ntitle: Сад\n---\n");
+    assert_eq!(name(), "Сад");
+    assert!(asked(&world).prompt.contains("Сад"));
+    name_novel(&world.ctx(), "Elena").unwrap();
+    assert_eq!(name(), "Elena");
+}
+
+/// Defect: a dead man who laughed in the next scene was not among what contradicts.
+#[test]
+fn rereading_reports_the_dead_who_act() {
+    let world = World::with_story();
+    world
+        .files
+        .edit(&SCENE.replace("0101", "0102"), "# The door\n");
+    let prose = |scene: &str, text: &str| {
+        let file = format!("acts/act-1/chapters/chapter-01/content/scene-{scene}.md");
+        world.files.edit(&file, text);
+    };
+    prose(
+        "0101",
+        "Marcus was dead. Elena thought of Marcus and wept.\n",
+    );
+    prose(
+        "0102",
+        "“Stop,” said Marcus. Then Marcus laughed at Elena.\n",
+    );
+    let outcome = reread_by_rules(&world.ctx(), &[]).unwrap();
+    let told: Vec<(&str, &str)> = outcome
+        .contradictions
+        .iter()
+        .map(|it| (it.problem.as_str(), it.quote.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [(
+            "Marcus is dead by now, and acts here",
+            "“Stop,” said Marcus."
+        )]
+    );
+    assert!(outcome.contradictions[0].scene.ends_with("scene-0102"));
 }
