@@ -118,7 +118,7 @@ pub(super) fn add_entities(
 }
 
 /// The stems of each part of a name.
-type NameStems = Vec<Vec<String>>;
+pub(super) type NameStems = Vec<Vec<String>>;
 
 /// Names of characters and places, to tell new ones from known ones.
 struct KnownNames(Vec<NameStems>);
@@ -182,7 +182,7 @@ impl KnownNames {
     }
 }
 
-fn stems_of_name(name: &str) -> NameStems {
+pub(super) fn stems_of_name(name: &str) -> NameStems {
     let parts = split_name(name);
     parts
         .iter()
@@ -191,7 +191,7 @@ fn stems_of_name(name: &str) -> NameStems {
 }
 
 /// Whether all parts of the shorter name are in the longer one, in any form.
-fn is_same_name(one: &NameStems, other: &NameStems) -> bool {
+pub(super) fn is_same_name(one: &NameStems, other: &NameStems) -> bool {
     let (short, long) = if one.len() <= other.len() {
         (one, other)
     } else {

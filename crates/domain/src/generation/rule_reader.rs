@@ -4,10 +4,11 @@
 //! resolved when readings are projected, so the order of reading does not matter. The rules prefer to miss
 //! something over inventing it; a model reads better.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::entity_projection::{NameStems, is_same_name, stems_of_name};
 use super::prompts::is_offline_draft;
 use super::text_tokens::{Token, split_tokens};
 use super::verdict::NewFact;
@@ -228,26 +229,84 @@ fn choose_people(evidence: &[(&str, NameEvidence)], scene: SceneText<'_>) -> Vec
     // The blueprint's spelling is kept: prose often has a part or an inflected form of the name.
     for planned in scene.characters.iter().map(String::as_str).chain(scene.pov) {
         if let Some(found) = find_evidence(evidence, planned) {
-            add_entity(&mut people, planned, &found.quote);
+            add_person(&mut people, planned, &found.quote);
         }
     }
-    let mut candidates: Vec<&(&str, NameEvidence)> = evidence
-        .iter()
-        .filter(|(_, found)| {
-            let is_whole = found.count > 1 || found.words > 1;
-            let is_someone = found.speaks > 0 || found.acts > 0 && found.within > 0;
-            let is_somewhere = found.place_with_article + found.place > found.speaks + found.acts;
-            !found.is_common && is_whole && is_someone && !is_somewhere
-        })
-        .collect();
+    let merged = merge_forms(evidence);
+    let candidates = evidence.iter().zip(&merged).filter(|((_, found), all)| {
+        let is_whole = all.count > 1 || found.words > 1;
+        // The second word of a name that is there twice does not begin a sentence either.
+        let is_within = all.within > 0 || found.words > 1 && all.count > 1;
+        let is_someone = found.speaks > 0 || found.acts > 0 && is_within;
+        let is_somewhere = all.place_with_article + all.place > all.speaks + all.acts;
+        !found.is_common && is_whole && is_someone && !is_somewhere
+    });
+    let mut candidates: Vec<&(&str, NameEvidence)> = candidates.map(|(it, _)| it).collect();
     // Full names before parts of them, frequent forms before rare ones: "Elena" is then Elena Vasquez,
     // and "Елене" is Елена.
     candidates.sort_by_key(|(_, found)| std::cmp::Reverse((found.words, found.count)));
     for (name, found) in candidates {
-        add_entity(&mut people, name, &found.quote);
+        add_person(&mut people, name, &found.quote);
     }
     people.truncate(MAX_ENTITIES);
     people
+}
+
+/// Returns the evidence of each name together with that of its other forms and parts: "Elena Vasquez had",
+/// "Elena's eyes", "дал Елене" are one person.
+fn merge_forms(evidence: &[(&str, NameEvidence)]) -> Vec<NameEvidence> {
+    let stems: Vec<NameStems> = evidence
+        .iter()
+        .map(|(name, _)| stems_of_name(name))
+        .collect();
+    // By stem: comparing each name with each other one would make a long text quadratic.
+    let mut by_stem: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, name) in stems.iter().enumerate() {
+        for stem in name.iter().flatten() {
+            by_stem.entry(stem).or_default().push(at);
+        }
+    }
+    let merge = |((_, found), name): (&(&str, NameEvidence), &NameStems)| {
+        let similar = name
+            .iter()
+            .flatten()
+            .filter_map(|it| by_stem.get(it.as_str()));
+        let similar: BTreeSet<usize> = similar.flatten().copied().collect();
+        let mut all = NameEvidence {
+            quote: String::new(),
+            ..found.clone()
+        };
+        (all.count, all.within, all.speaks, all.acts) = (0, 0, 0, 0);
+        (all.place_with_article, all.place) = (0, 0);
+        for at in similar {
+            if let (Some(other), Some((_, found))) = (stems.get(at), evidence.get(at))
+                && is_same_name(name, other)
+            {
+                all.count += found.count;
+                all.within += found.within;
+                all.speaks += found.speaks;
+                all.acts += found.acts;
+                all.place_with_article += found.place_with_article;
+                all.place += found.place;
+            }
+        }
+        all
+    };
+    evidence.iter().zip(&stems).map(merge).collect()
+}
+
+/// Adds a person, unless one of the same name is there; of "Elena" and "Elena Vasquez" the full name is kept.
+fn add_person(people: &mut Vec<NamedEntity>, name: &str, quote: &str) {
+    let parts = split_name(name);
+    let is_part_of_it = |it: &&mut NamedEntity| {
+        let known = split_name(&it.name);
+        // In the same form: "Еленой Орловой" is no better name than "Елена".
+        known.len() < parts.len() && known.iter().all(|part| parts.contains(part))
+    };
+    match people.iter_mut().find(is_part_of_it) {
+        Some(known) => name.clone_into(&mut known.name),
+        None => add_entity(people, name, quote),
+    }
 }
 
 /// Returns the places: those of the blueprint, then those that the text is in.
@@ -328,4 +387,69 @@ fn summarise(text: &str) -> Vec<String> {
     let mut summary: Vec<String> = first.into_iter().chain(last).collect();
     summary.dedup();
     summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, characters: &[&str], pov: Option<&str>) -> RuleReading {
+        let characters: Vec<String> = characters.iter().map(|it| (*it).to_owned()).collect();
+        read_by_rules(SceneText {
+            text,
+            characters: &characters,
+            pov,
+            ..SceneText::default()
+        })
+    }
+
+    fn names(entities: &[NamedEntity]) -> Vec<&str> {
+        entities.iter().map(|it| it.name.as_str()).collect()
+    }
+
+    /// Defect: nobody was named, because no single spelling both acts and is within a sentence.
+    #[test]
+    fn a_protagonist_is_found_by_all_forms_and_parts_of_the_name() {
+        for (text, name, fact) in [
+            (
+                "Elena Vasquez had green eyes. Elena Vasquez opened the door and laughed. Elena's eyes were wet.",
+                "Elena Vasquez",
+                "green",
+            ),
+            (
+                "Елена Орлова молчала. У Елены были зелёные глаза. Пётр дал Елене книгу.",
+                "Елена Орлова",
+                "зелёные",
+            ),
+        ] {
+            let found = read(text, &[], None);
+            assert_eq!(names(&found.people), [name], "{text}");
+            let facts: Vec<&str> = found.facts.iter().map(|it| it.object.as_str()).collect();
+            assert_eq!(facts, [fact], "{text}");
+        }
+    }
+
+    /// Defect: "In the Archive Marcus waited" made a character Archive Marcus.
+    #[test]
+    fn a_place_before_a_person_is_not_part_of_the_name() {
+        let text = "In the Archive Marcus waited. At last Marcus laughed.";
+        let found = read(text, &[], None);
+        assert_eq!(names(&found.people), ["Marcus"]);
+        assert_eq!(names(&found.places), ["Archive"]);
+    }
+
+    /// Defect: with `POV: Elena` before `- Elena Vasquez` the memory had only an Elena, and "Vasquez" was nobody.
+    #[test]
+    fn the_full_name_of_the_blueprint_is_kept() {
+        let text = "Elena opened the drawer.";
+        for cast in [["Elena", "Elena Vasquez"], ["Elena Vasquez", "Elena"]] {
+            let found = read(text, &cast, Some("Elena"));
+            assert_eq!(names(&found.people), ["Elena Vasquez"]);
+        }
+        let found = read("Елена молчала.", &["Елена", "Елена Орлова"], Some("Елена"));
+        assert_eq!(names(&found.people), ["Елена Орлова"]);
+        // Another form of the name is no better one.
+        let text = "Елена молчала. Пётр гордился Еленой Орловой. Потом Елена ушла.";
+        assert_eq!(names(&read(text, &["Елена"], None).people), ["Елена"]);
+    }
 }

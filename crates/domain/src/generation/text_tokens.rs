@@ -372,7 +372,11 @@ pub(super) fn find_runs<'t>(text: &'t str, tokens: &[Token<'t>]) -> Vec<NameRun<
         {
             end += 1;
         }
-        runs.extend(trim_run(text, tokens, at..end));
+        let whole = trim_run(text, tokens, at..end);
+        match whole.as_ref().and_then(|run| run.split_place(text, tokens)) {
+            Some(both) => runs.extend(both),
+            None => runs.extend(whole),
+        }
         at = end;
     }
     runs
@@ -393,17 +397,36 @@ fn trim_run<'t>(text: &'t str, tokens: &[Token<'t>], range: Range<usize>) -> Opt
         first += 1;
     }
     let last = range.end.checked_sub(1)?;
-    let head = tokens.get(first).filter(|_| first <= last)?;
-    let tail = tokens.get(last)?;
-    Some(NameRun {
-        name: text.get(head.at..tail.at + tail.text.len())?,
-        first,
-        last,
-        is_start: head.is_start,
-        is_possessive: tail.is_possessive,
-        has_title,
-        sentence: head.sentence,
-    })
+    let run = NameRun::of_tokens(text, tokens, first, last)?;
+    Some(NameRun { has_title, ..run })
+}
+
+impl<'t> NameRun<'t> {
+    fn of_tokens(text: &'t str, tokens: &[Token<'t>], first: usize, last: usize) -> Option<Self> {
+        let head = tokens.get(first).filter(|_| first <= last)?;
+        let tail = tokens.get(last)?;
+        Some(Self {
+            name: text.get(head.at..tail.at + tail.text.len())?,
+            first,
+            last,
+            is_start: head.is_start,
+            is_possessive: tail.is_possessive,
+            has_title: false,
+            sentence: head.sentence,
+        })
+    }
+
+    /// Returns the place and the person of "In the Archive Marcus waited", which no comma separates.
+    fn split_place(&self, text: &'t str, tokens: &[Token<'t>]) -> Option<[Self; 2]> {
+        let is_place = self.is_after_place_word(tokens) == Some(true);
+        if !is_place || self.first == self.last || !self.is_acting(tokens) {
+            return None;
+        }
+        Some([
+            Self::of_tokens(text, tokens, self.first, self.last - 1)?,
+            Self::of_tokens(text, tokens, self.last, self.last)?,
+        ])
+    }
 }
 
 impl NameRun<'_> {
