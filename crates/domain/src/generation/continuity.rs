@@ -175,8 +175,12 @@ pub fn check_continuity(text: &str, moment: &SceneContext<'_>) -> Vec<SceneFindi
         let subject = &*subjects
             .entry(&fact.subject)
             .or_insert_with(|| moment.find_mentions(&fact.subject, &sentences));
+        if subject.sentences.is_empty() {
+            continue;
+        }
+        let said = split_words(&format!("{} {}", fact.predicate, fact.object));
         let mut found = subject.sentences.iter().filter_map(|sentence| {
-            let found = moment.find_contradiction(fact, subject, sentence)?;
+            let found = moment.find_contradiction((fact, said.as_slice()), subject, sentence)?;
             Some((found, sentence.text))
         });
         // One finding per fact: the first sentence that contradicts it is enough to fix it.
@@ -253,10 +257,10 @@ impl SceneContext<'_> {
     }
 
     /// Returns how a sentence contradicts a fact, if it does: severity, check, problem. Only what the sentence
-    /// certainly says of the subject is a MUST, which holds the scene.
+    /// certainly says of the subject is a MUST, which holds the scene. `said` are the words of the fact.
     fn find_contradiction(
         &self,
-        fact: &StoryFact,
+        (fact, said): (&StoryFact, &[String]),
         subject: &SubjectMentions<'_, '_>,
         sentence: &Sentence<'_>,
     ) -> Option<(FindingSeverity, &'static str, String)> {
@@ -267,7 +271,6 @@ impl SceneContext<'_> {
             false => FindingSeverity::Should,
         };
         let is_death = |word: &String| DEATH_STEMS.iter().any(|dead| word.starts_with(dead));
-        let said = split_words(&format!("{} {}", fact.predicate, fact.object));
         if said.iter().any(is_death) {
             // "Ivo, dead for years, had said …" remembers the dead, which is allowed.
             let is_remembered = sentence.words.iter().any(is_death);
@@ -275,7 +278,7 @@ impl SceneContext<'_> {
             let problem = format!("{name} is dead by now, and acts here");
             return Some((severity(is_certain), "continuity", problem));
         }
-        if let Some(changed) = find_changed_value(&said, names, sentence)
+        if let Some(changed) = find_changed_value(said, names, sentence)
             && !self.is_intended(fact, &changed.now)
         {
             let ChangedValue {

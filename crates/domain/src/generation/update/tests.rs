@@ -395,44 +395,6 @@ proptest! {
         prop_assert_eq!(told(&memory), told(&fresh));
     }
 
-    /// Judged texts too: whatever was written between, the last texts have the claims of what was judged.
-    #[test]
-    fn edits_of_judged_texts_give_the_memory_of_the_last_texts(
-        judged in prop::collection::vec(prop::collection::vec(0usize..SENTENCES.len(), 0..5), JUDGED_SCENES),
-        edits in prop::collection::vec(
-            (0..JUDGED_SCENES, prop::collection::vec(0usize..SENTENCES.len(), 0..5)),
-            30,
-        )
-    ) {
-        let judge = |(at, sentences): (usize, &Vec<usize>)| {
-            let scene = u32::try_from(at).unwrap_or_default() + 1;
-            read_text(scene, sentences).with_verdict(judge_text(sentences), "model".to_owned(), false, |_| true)
-        };
-        let follow = |reading: &SceneReading, sentences: &[usize]| {
-            let text = join_sentences(sentences);
-            let new = read_text(reading.node.0, sentences);
-            reading.follow_edit(new.version, &text, new.found)
-        };
-        let first: Vec<SceneReading> = judged.iter().enumerate().map(judge).collect();
-        let mut memory = story_of(JUDGED_SCENES);
-        project_readings(&mut memory, &[], &first, 1);
-        let mut now = first.clone();
-        let mut last: Vec<Option<Vec<usize>>> = vec![None; JUDGED_SCENES];
-        for (scene, sentences) in edits {
-            let before = now.clone();
-            now[scene] = follow(&now[scene], &sentences);
-            last[scene] = Some(sentences);
-            project_readings(&mut memory, &before, &now, 1);
-        }
-        let direct: Vec<SceneReading> = first.iter().zip(&last).map(|(reading, last)| match last {
-            Some(sentences) => follow(reading, sentences),
-            None => reading.clone(),
-        }).collect();
-        let mut fresh = story_of(JUDGED_SCENES);
-        project_readings(&mut fresh, &[], &direct, 1);
-        prop_assert_eq!(told(&memory), told(&fresh));
-    }
-
     /// The memory after thirty edits is the memory read from scratch.
     #[test]
     fn edits_in_any_order_give_the_memory_of_the_last_texts(
@@ -461,5 +423,56 @@ proptest! {
         project_readings(&mut memory, &readings, &readings, 1);
         let after: Vec<Entry> = memory.all_entries().cloned().collect();
         prop_assert_eq!(before, after);
+    }
+}
+
+proptest! {
+    // Each case projects the memory thirty times.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Judged texts too: whatever was written between, the last texts have the claims of what was judged.
+    #[test]
+    fn edits_of_judged_texts_give_the_memory_of_the_last_texts(
+        judged in prop::collection::vec(
+            (prop::collection::vec(0usize..SENTENCES.len(), 0..5), prop::collection::vec(0usize..SENTENCES.len(), 0..5)),
+            JUDGED_SCENES,
+        ),
+        edits in prop::collection::vec(
+            (0..JUDGED_SCENES, prop::collection::vec(0usize..SENTENCES.len(), 0..5)),
+            30,
+        )
+    ) {
+        let follow = |reading: &SceneReading, sentences: &[usize]| {
+            let text = join_sentences(sentences);
+            let new = read_text(reading.node.0, sentences);
+            reading.follow_edit(new.version, &text, new.found)
+        };
+        let judge = |reading: SceneReading, sentences: &[usize]| {
+            reading.with_verdict(judge_text(sentences), "model".to_owned(), false, |_| true)
+        };
+        // Two texts of each scene were judged.
+        let judge = |(at, (one, other)): (usize, &(Vec<usize>, Vec<usize>))| {
+            let scene = u32::try_from(at).unwrap_or_default() + 1;
+            let first = judge(read_text(scene, one), one);
+            judge(follow(&first, other), other)
+        };
+        let first: Vec<SceneReading> = judged.iter().enumerate().map(judge).collect();
+        let mut memory = story_of(JUDGED_SCENES);
+        project_readings(&mut memory, &[], &first, 1);
+        let mut now = first.clone();
+        let mut last: Vec<Option<Vec<usize>>> = vec![None; JUDGED_SCENES];
+        for (scene, sentences) in edits {
+            let before = now.clone();
+            now[scene] = follow(&now[scene], &sentences);
+            last[scene] = Some(sentences);
+            project_readings(&mut memory, &before, &now, 1);
+        }
+        let direct: Vec<SceneReading> = first.iter().zip(&last).map(|(reading, last)| match last {
+            Some(sentences) => follow(reading, sentences),
+            None => reading.clone(),
+        }).collect();
+        let mut fresh = story_of(JUDGED_SCENES);
+        project_readings(&mut fresh, &[], &direct, 1);
+        prop_assert_eq!(told(&memory), told(&fresh));
     }
 }
