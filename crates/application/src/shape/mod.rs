@@ -6,6 +6,7 @@
 //! way and records nothing.
 
 mod attached;
+mod broken_needs;
 mod moved_evidence;
 mod path_records;
 mod resolve;
@@ -33,6 +34,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::attached::{AttachedChanges, ShapedPlans};
+pub use self::broken_needs::BrokenNeedView;
+use self::broken_needs::list_broken_needs;
 use self::resolve::ResolvedChange;
 use self::shape_files::ShapeFiles;
 pub(crate) use self::shape_files::list_files_below;
@@ -145,6 +148,9 @@ pub struct ShapeOutcome {
     /// Files that stay in the folder of a plan that is moved or removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_files: Vec<LeftFileView>,
+    /// Plans that need a removed one, which no other plan replaces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken_needs: Vec<BrokenNeedView>,
     pub changed_entities: Vec<TransitionView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationId>,
@@ -207,6 +213,8 @@ pub fn change_shape(
         let prepared = prepare_change(ctx, tx, &tree, &resolved, target, request.dry_run)?;
         let changed = collect_transitions_after(&*tx, &prepared)?;
         let mut outcome = prepared.to_outcome(&tree, &resolved, changed);
+        let (after, layout) = (&prepared.after, &prepared.layout);
+        outcome.broken_needs = list_broken_needs(&tree, after, layout, ctx.profiles);
         outcome.dry_run = request.dry_run;
         // An empty operation would be the one that the next plain undo takes back.
         if request.dry_run || outcome.changes_nothing() {
@@ -613,6 +621,7 @@ impl PreparedChange {
             changed_files: self.files.changed_files(),
             removed_files: self.files.removed_files(),
             left_files: self.files.left_files(),
+            broken_needs: Vec::new(),
             changed_entities,
             operation: None,
         }

@@ -7,7 +7,9 @@ use application::comment::{add_comment, list_comments};
 use application::list_versions::list_versions;
 use application::place_file::place_file;
 use application::set_progress::{ProgressRequest, set_progress};
-use application::shape::{ChangeShapeRequest, MoveTarget, ShapeChange, ShapeOutcome, change_shape};
+use application::shape::{
+    BrokenNeedView, ChangeShapeRequest, MoveTarget, ShapeChange, ShapeOutcome, change_shape,
+};
 use application::show_node::show_node;
 use application::undo::{UndoTarget, preview_undo, undo_operations};
 use application::{Failure, FailureKind};
@@ -494,4 +496,33 @@ fn an_edited_line_that_names_no_child_touches_all() {
             Status::RequiresRevalidation
         );
     }
+}
+
+#[test]
+fn removing_a_plan_names_those_that_need_it_and_binds_them_to_no_other() {
+    let world = novel();
+    world
+        .files
+        .edit("acts/act-2/strategic-plan.md", "# Act 2\n");
+    let other = "acts/act-2/chapters/chapter-03/plan.md";
+    world.files.edit(other, "# Chapter 3\n");
+    let needing = "---\nneeds: [chapter-03]\n---\n# Глава 2: событие 2\n";
+    world.files.edit(&chapter_file(2), needing);
+    let remove = ShapeChange::Remove {
+        node: words("act-1/chapter-03"),
+    };
+    let preview = ChangeShapeRequest {
+        change: remove.clone(),
+        dry_run: true,
+    };
+    let preview = change_shape(&world.ctx(), &preview).unwrap();
+    let done = change(&world, remove).unwrap();
+    let expected = [BrokenNeedView {
+        path: "act-1/chapter-02".to_owned(),
+        needs: "act-1/chapter-03".to_owned(),
+    }];
+    assert_eq!(preview.broken_needs, expected);
+    assert_eq!(done.broken_needs, expected);
+    let text = world.files.text(&chapter_file(2)).unwrap();
+    assert!(text.contains("needs: [act-1/chapter-03]"), "{text}");
 }

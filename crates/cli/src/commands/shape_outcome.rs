@@ -113,6 +113,12 @@ fn print_outcome(ui: Ui, outcome: &ShapeOutcome) {
     {
         ui.print_line(format_args!("  … and {more} more files that are left"));
     }
+    for broken in &outcome.broken_needs {
+        ui.print_warning(format_args!(
+            "`{}` needs `{}`, which is removed",
+            broken.path, broken.needs
+        ));
+    }
     for change in &outcome.changed_entities {
         ui.print_line(format_args!(
             "  {} {} → {}",

@@ -8,6 +8,7 @@
 mod facts;
 mod file_moves;
 mod layout;
+mod links;
 mod plan_texts;
 mod references;
 mod relocation;

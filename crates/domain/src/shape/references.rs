@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
+use super::links::{find_link_target, make_relative, resolve_relative};
 use super::{FileMoves, Layout};
 use crate::front_matter;
 use crate::ids::NodeId;
@@ -19,6 +20,9 @@ use crate::tree::Tree;
 /// Front matter keys whose values name plans.
 const REFERENCE_KEYS: &[&str] = &["parent", "children"];
 
+/// Names the parent of a removed plan without one in `needs`, so that no other plan is meant.
+const REMOVED_PARENT: &str = "removed";
+
 /// Rewrites the references in texts from one tree to another.
 pub struct ReferenceRewriter<'a> {
     before: NamedTree<'a>,
@@ -29,6 +33,8 @@ pub struct ReferenceRewriter<'a> {
     replaced: Option<(NodeId, NodeId)>,
     /// The files of these two.
     replaced_file: Option<(String, String)>,
+    /// The files of all plans before the change.
+    plan_files: HashSet<&'a str>,
     /// Names of folders and files that contain more than the alias (`017-count`), with the new ones.
     entries: HashMap<String, String>,
     labels: HashMap<String, Vec<&'a Level>>,
@@ -216,6 +222,10 @@ impl<'a> ReferenceRewriter<'a> {
                 let path = |tree: &Tree, id| tree.get(id)?.path.clone();
                 Some((path(before, old)?, path(after, new)?))
             }),
+            plan_files: before
+                .nodes()
+                .filter_map(|node| node.path.as_deref())
+                .collect(),
             labels,
         }
     }
@@ -306,18 +316,17 @@ impl<'a> ReferenceRewriter<'a> {
     /// Rewrites aliases, paths, links and labels with numbers in the body of a text.
     fn rewrite_body(&self, body: &str, scope: &TextScope<'_>) -> String {
         let mut result = String::with_capacity(body.len());
-        let mut rest = body;
+        let mut at = 0;
         // The targets of links are taken out first: a rewritten one may be the old name of another.
-        while let Some(at) = rest.find("](") {
-            let (head, tail) = rest.split_at(at + 2);
-            result.push_str(&self.rewrite_prose(head, scope));
-            // A `#fragment` and a title after a space are not part of the path.
-            let end = tail.find([')', ' ', '\n', '#']).unwrap_or(tail.len());
-            let (link, after) = tail.split_at(end);
+        while let Some(target) = find_link_target(body, at) {
+            let prose = body.get(at..target.start).unwrap_or_default();
+            result.push_str(&self.rewrite_prose(prose, scope));
+            at = target.end;
+            let link = body.get(target).unwrap_or_default();
             let rewritten = self.rewrite_link(link, scope);
             result.push_str(rewritten.as_deref().unwrap_or(link));
-            rest = after;
         }
+        let rest = body.get(at..).unwrap_or_default();
         result.push_str(&self.rewrite_prose(rest, scope));
         result
     }
@@ -417,12 +426,33 @@ impl<'a> ReferenceRewriter<'a> {
         if is_same(name) {
             return None;
         }
-        let full = self.after.tree.alias_path(self.after.tree.get(target)?);
-        let parts: Vec<&str> = full.split('/').collect();
-        let depth = name.split('/').count();
-        let short = parts.get(parts.len().saturating_sub(depth)..)?.join("/");
-        let spelled = if is_same(&short) { short } else { full };
+        let spelled = match self.after.tree.get(target) {
+            Some(now) => {
+                let full = self.after.tree.alias_path(now);
+                let parts: Vec<&str> = full.split('/').collect();
+                let depth = name.split('/').count();
+                let short = parts.get(parts.len().saturating_sub(depth)..)?.join("/");
+                if is_same(&short) { short } else { full }
+            }
+            None => self.spell_removed_need(name, was, scope)?,
+        };
         Some(entry.get(..at)?.to_owned() + &spelled + entry.get(at + name.len()..)?)
+    }
+
+    /// Spells a need whose plan is removed so that it means no other plan; `None` if it does not.
+    fn spell_removed_need(&self, name: &str, was: &Node, scope: &TextScope<'_>) -> Option<String> {
+        let is_taken = |spelled: &str| self.after.resolve_need(spelled, scope.node_after).is_some();
+        if !is_taken(name) {
+            return None;
+        }
+        let full = self.before.tree.alias_path(was);
+        // A plan at the top has no longer path of its own.
+        let spelled = if is_taken(&full) {
+            format!("{REMOVED_PARENT}/{full}")
+        } else {
+            full
+        };
+        (!is_taken(&spelled)).then_some(spelled)
     }
 
     /// Returns the plan that a resolved reference means after the change, if anything changed.
@@ -443,14 +473,17 @@ impl<'a> ReferenceRewriter<'a> {
         Some((target, now))
     }
 
-    /// Rewrites the target of a Markdown link: `../chapter-04/plan.md`.
+    /// Rewrites the target of a link: `../chapter-04/plan.md`.
     fn rewrite_link(&self, link: &str, scope: &TextScope<'_>) -> Option<String> {
-        // URLs, anchors, absolute paths and links in angle brackets are not relative paths of the
-        // project.
-        if link.is_empty() || link.contains(':') || link.starts_with(['/', '<']) {
+        // URLs, anchors and absolute paths are not relative paths of the project.
+        if link.is_empty() || link.contains(':') || link.starts_with('/') {
             return None;
         }
         let target = resolve_relative(scope.folder, link)?;
+        // A plan named from the root of the project does not depend on the folder of the text.
+        if self.plan_files.contains(link) && !self.plan_files.contains(target.as_str()) {
+            return self.moves.target_of(link);
+        }
         let moved = match &self.replaced_file {
             Some((old, new)) if *old == target => new.clone(),
             _ => self.moves.target_of(&target).unwrap_or(target),
@@ -610,38 +643,6 @@ pub(super) fn find_first_heading(body: &str) -> Option<usize> {
         at += line.len();
     }
     None
-}
-
-/// Resolves a relative path from a folder; `None` if it leaves the project.
-fn resolve_relative(folder: &str, link: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in link.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                // Above the root is another project's file, which no move of ours concerns.
-                parts.pop()?;
-            }
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
-}
-
-/// Returns the path of a file relative to a folder.
-fn make_relative(folder: &str, file: &str) -> String {
-    let from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    let to: Vec<&str> = file.split('/').collect();
-    let shared = from
-        .iter()
-        .zip(&to)
-        .take_while(|(a, b)| a == b)
-        .count()
-        // The file's own name is never shared with a folder, or nothing would be left to link to.
-        .min(to.len().saturating_sub(1));
-    let up = std::iter::repeat_n("..", from.len() - shared);
-    let down = to.get(shared..).unwrap_or_default().iter().copied();
-    up.chain(down).collect::<Vec<_>>().join("/")
 }
 
 fn is_word_char(c: char) -> bool {

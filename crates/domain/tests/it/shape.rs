@@ -40,11 +40,21 @@ enum Line {
     Words(&'static str),
     Path(NodeId),
     Label(NodeId),
-    Link(NodeId),
+    /// The target, and one of [`LINK_FORMS`].
+    Link(NodeId, usize),
     Needs(NodeId),
     /// The alias alone, where that is enough.
     ShortNeeds(NodeId),
 }
+
+/// What is before and after the target of a link, on a line of its own.
+const LINK_FORMS: &[(&str, &str)] = &[
+    ("[link](<", ">)"),
+    ("[link](", ")"),
+    ("[ref]: ", ""),
+    ("<a href=\"", "\">link</a>"),
+    ("<", ">"),
+];
 
 const WORDS: &[&str] = &[
     "Шторм сносит мачту. В главном зале 4 человека.",
@@ -105,32 +115,37 @@ fn render(
             }),
             Line::ShortNeeds(target) => {
                 let was = old.tree.get(*target).unwrap();
-                let is_enough = |tree: &Tree, name: &str, target: NodeId| {
+                let resolve = |tree: &Tree, name: &str| {
                     let mut by_alias: HashMap<&str, Vec<&Node>> = HashMap::new();
                     for node in tree.nodes() {
                         by_alias.entry(&node.alias).or_default().push(node);
                     }
                     let node = tree.get(id).unwrap();
-                    resolve_need(tree, profiles, &by_alias, node, name)
-                        .is_ok_and(|found| found.id == target)
+                    let found = resolve_need(tree, profiles, &by_alias, node, name);
+                    found.ok().map(|found| found.id)
                 };
+                let is_any = |tree: &Tree, name: &str| resolve(tree, name).is_some();
+                let is_enough =
+                    |tree: &Tree, name: &str, target: NodeId| resolve(tree, name) == Some(target);
                 let was_short = is_enough(&old.tree, &was.alias, was.id);
                 needs.push(match current(target) {
                     Some(now) if was_short && is_enough(tree, &now.alias, now.id) => {
                         now.alias.clone()
                     }
                     Some(now) => tree.alias_path(now),
-                    None if was_short => was.alias.clone(),
+                    // Never of another plan, which the alias alone may mean now.
+                    None if was_short && !is_any(tree, &was.alias) => was.alias.clone(),
                     None => old.tree.alias_path(was),
                 });
             }
-            Line::Link(target) => {
+            Line::Link(target, form) => {
                 let file = match current(target) {
                     Some(node) => node.path.clone().unwrap(),
                     None => old.tree.get(*target).unwrap().path.clone().unwrap(),
                 };
                 let from = parent_folder(node.path.as_deref().unwrap()).to_owned();
-                body.push_str(&format!("[link]({})\n", relative(&from, &file)));
+                let (head, tail) = LINK_FORMS[*form];
+                body.push_str(&format!("{head}{}{tail}\n", relative(&from, &file)));
             }
             Line::Label(target) => {
                 let was = old.tree.get(*target).unwrap();
@@ -326,7 +341,7 @@ fn random_line(tree: &Tree, id: NodeId, ids: &[NodeId], dice: &mut Dice<'_>) -> 
     match dice.roll(6) {
         0 => Line::Path(target),
         4 => Line::ShortNeeds(target),
-        1 => Line::Link(target),
+        1 => Line::Link(target, dice.roll(LINK_FORMS.len())),
         2 => Line::Needs(target),
         3 => {
             // Of a chapter, from its act or from anything below that.
@@ -564,10 +579,13 @@ fn check_texts(before: &Book, changed: &Changed) {
 /// Replaces the targets of links by the files they mean: a link that still leads to its file is left
 /// as it is, however long.
 fn with_resolved_links(path: &str, text: &str) -> String {
-    let mut parts = text.split("](");
-    let mut result = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (link, rest) = part.split_once(')').unwrap();
+    let resolve = |line: &str| {
+        let (head, link, tail) = LINK_FORMS.iter().find_map(|(head, tail)| {
+            let link = line
+                .strip_prefix(head)?
+                .strip_suffix(&format!("{tail}\n"))?;
+            Some((head, link, tail))
+        })?;
         let mut folders: Vec<&str> = parent_folder(path).split('/').collect();
         for step in link.split('/') {
             match step {
@@ -575,9 +593,12 @@ fn with_resolved_links(path: &str, text: &str) -> String {
                 name => folders.push(name),
             }
         }
-        result.push_str(&format!("](/{}){rest}", folders.join("/")));
-    }
-    result
+        Some(format!("{head}/{}{tail}\n", folders.join("/")))
+    };
+    let lines = text.split_inclusive('\n');
+    lines
+        .map(|line| resolve(line).unwrap_or_else(|| line.to_owned()))
+        .collect()
 }
 
 /// The files alone say the same tree.
