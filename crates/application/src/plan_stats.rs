@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::burn_up::{DayTotals, PlanTotals, compute_burn_up};
 use domain::fact::Fact;
+use domain::generation::reading::SceneReading;
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::memory::EntryKind;
 use domain::node::{Node, Progress, Status};
 use domain::ports::{FileReadResult, Snapshot};
 use domain::prose::find_word_target;
+use domain::record::read_records;
 use domain::search::split_words;
 use domain::time::Timestamp;
 use domain::tree::Tree;
@@ -43,7 +45,7 @@ pub struct PlanStats {
     /// The top nodes, or those directly below the requested one.
     pub nodes: Vec<NodeStats>,
     pub total: NodeCounts,
-    /// Totals of the whole project at the end of each day.
+    /// Totals of the plans in `total` at the end of each day.
     pub history: Vec<DayTotals>,
 }
 
@@ -180,7 +182,7 @@ fn stats_of_tree(
     let mut measures: HashMap<NodeId, PlanMeasure> = HashMap::new();
     let spending = spending_by_account(state)?;
     let mut prose = ProseFolders::default();
-    // The whole tree also for one node: the burn-up is about the project.
+    // The whole tree also for one node: the targets above are sums.
     for node in tree.nodes().filter(|node| is_counted(node)) {
         let text = match has_own_words(node) {
             true => words.measure_version(state, node.content.version_hash())?,
@@ -225,6 +227,13 @@ fn stats_of_tree(
     let mut levels: Vec<_> = levels.into_iter().collect();
     // From the top down, each profile together.
     levels.sort_by_key(|((profile, _), (depth, _))| (*profile, *depth));
+    let total = match top.and_then(|top| tree.get(top)) {
+        Some(node) => counted.counts_below(node),
+        None => counted.counts_of_all(),
+    };
+    let scope = top
+        .map(|top| HistoryScope::below(state, tree, top))
+        .transpose()?;
     Ok(PlanStats {
         levels: levels
             .into_iter()
@@ -243,11 +252,8 @@ fn stats_of_tree(
                 counts: counted.counts_below(node),
             })
             .collect(),
-        total: match top.and_then(|top| tree.get(top)) {
-            Some(node) => counted.counts_below(node),
-            None => counted.counts_of_all(),
-        },
-        history: compute_history(ctx, state, &counted, days, words)?,
+        total,
+        history: compute_history(ctx, state, &total, scope, days, words)?,
     })
 }
 
@@ -344,7 +350,8 @@ impl Counted<'_> {
 fn compute_history(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    counted: &Counted<'_>,
+    total: &NodeCounts,
+    mut scope: Option<HistoryScope>,
     days: usize,
     words: &mut WordCounts,
 ) -> Result<Vec<DayTotals>, Failure> {
@@ -358,7 +365,6 @@ fn compute_history(
     let Some(first) = shown.first().cloned() else {
         return Ok(Vec::new());
     };
-    let total = counted.counts_of_all();
     let signed = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let present = PlanTotals {
         planned: signed(total.plans),
@@ -381,10 +387,64 @@ fn compute_history(
             if day < first {
                 break 'pages;
             }
-            *changes.entry(day).or_default() += words.measure_operation(state, head.id)?;
+            *changes.entry(day).or_default() +=
+                words.measure_operation(state, head.id, scope.as_mut())?;
         }
     }
     Ok(compute_burn_up(present, &changes, &shown))
+}
+
+/// The plans that a history is about: those below a node now, and those that were removed from there.
+struct HistoryScope {
+    nodes: HashSet<NodeId>,
+    /// The paths of the nodes, and the memory's ids of their scenes.
+    paths: HashSet<String>,
+    scenes: HashSet<String>,
+}
+
+impl HistoryScope {
+    fn below(state: &dyn Snapshot, tree: &Tree, top: NodeId) -> Result<Self, Failure> {
+        let below = tree.subtree_preorder(top);
+        let nodes: HashSet<NodeId> = below.iter().map(|node| node.id).collect();
+        let readings = read_records::<SceneReading>(state, "")?.into_iter();
+        let scenes = readings.filter(|(_, reading)| nodes.contains(&reading.node));
+        Ok(Self {
+            scenes: scenes.map(|(_, reading)| reading.scene).collect(),
+            paths: below.iter().map(|node| tree.alias_path(node)).collect(),
+            nodes,
+        })
+    }
+
+    /// Adds the nodes that an operation removed from below these. Operations come newest first.
+    fn add_removed(&mut self, state: &dyn Snapshot, id: OperationId) -> Result<(), Failure> {
+        let mut removed: Vec<(NodeId, NodeId)> = Vec::new();
+        state.visit_facts(id, &mut |fact| {
+            if let Fact::NodeRemoved { node } = &fact {
+                removed.extend(node.parent.map(|parent| (node.id, parent)));
+            }
+        })?;
+        // Children may come before their parents.
+        loop {
+            let known = self.nodes.len();
+            let below = removed
+                .iter()
+                .filter(|(_, parent)| self.nodes.contains(parent));
+            let below: Vec<NodeId> = below.map(|(node, _)| *node).collect();
+            self.nodes.extend(below);
+            if self.nodes.len() == known {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether the record of a scene is about one of the plans.
+    fn has_scene(&self, key: &str, bodies: [&Option<serde_json::Value>; 2]) -> bool {
+        let names_plan = |body: &serde_json::Value| {
+            let node = body["node"].as_str();
+            node.is_some_and(|node| self.paths.contains(node))
+        };
+        self.scenes.contains(key) || bodies.into_iter().flatten().any(names_plan)
+    }
 }
 
 fn local_day(at: Timestamp) -> String {
@@ -439,11 +499,18 @@ impl WordCounts {
         &mut self,
         state: &dyn Snapshot,
         id: OperationId,
+        mut scope: Option<&mut HistoryScope>,
     ) -> Result<PlanTotals, Failure> {
+        if let Some(scope) = scope.as_deref_mut() {
+            scope.add_removed(state, id)?;
+        }
+        let scope = scope.as_deref();
         let mut change = PlanTotals::default();
         // Texts are read after the visit: a store gives one query at a time.
         let mut texts: Vec<(i64, Option<VersionHash>)> = Vec::new();
-        state.visit_facts(id, &mut |fact| change += measure_fact(&fact, &mut texts))?;
+        state.visit_facts(id, &mut |fact| {
+            change += measure_fact(&fact, scope, &mut texts);
+        })?;
         for (sign, version) in texts {
             change.plan_words += sign * self.count_words(state, version)?;
         }
@@ -452,12 +519,19 @@ impl WordCounts {
 }
 
 /// Returns how a fact changed the totals, and adds the texts whose words count to `texts`.
-fn measure_fact(fact: &Fact, texts: &mut Vec<(i64, Option<VersionHash>)>) -> PlanTotals {
+fn measure_fact(
+    fact: &Fact,
+    scope: Option<&HistoryScope>,
+    texts: &mut Vec<(i64, Option<VersionHash>)>,
+) -> PlanTotals {
+    let is_in_scope = |id: &NodeId| scope.is_none_or(|scope| scope.nodes.contains(id));
     let mut change = PlanTotals::default();
     let approved = |status: Status| i64::from(status == Status::Approved);
     let complete = |progress: Progress| i64::from(progress == Progress::Complete);
     match fact {
-        Fact::NodeAdded { node } | Fact::NodeRemoved { node } if is_counted(node) => {
+        Fact::NodeAdded { node } | Fact::NodeRemoved { node }
+            if is_counted(node) && is_in_scope(&node.id) =>
+        {
             let sign = if matches!(fact, Fact::NodeAdded { .. }) {
                 1
             } else {
@@ -473,15 +547,24 @@ fn measure_fact(fact: &Fact, texts: &mut Vec<(i64, Option<VersionHash>)>) -> Pla
                 ..PlanTotals::default()
             };
         }
-        Fact::ContentChanged { before, after, .. } => {
+        Fact::ContentChanged {
+            node,
+            before,
+            after,
+        } if is_in_scope(node) => {
             texts.extend([(1, after.version_hash()), (-1, before.version_hash())]);
         }
-        Fact::ProgressChanged { before, after, .. } => {
+        Fact::ProgressChanged {
+            node,
+            before,
+            after,
+        } if is_in_scope(node) => {
             change.complete += complete(*after) - complete(*before);
         }
         Fact::StandingsChanged { groups } => {
             for group in groups {
-                let count = i64::try_from(group.nodes.len()).unwrap_or(i64::MAX);
+                let nodes = group.nodes.iter().filter(|id| is_in_scope(id)).count();
+                let count = i64::try_from(nodes).unwrap_or(i64::MAX);
                 change.approved +=
                     count * (approved(group.after.status) - approved(group.before.status));
             }
@@ -490,7 +573,9 @@ fn measure_fact(fact: &Fact, texts: &mut Vec<(i64, Option<VersionHash>)>) -> Pla
             record,
             before,
             after,
-        } if record.kind == EntryKind::Scene.as_str() => {
+        } if record.kind == EntryKind::Scene.as_str()
+            && scope.is_none_or(|it| it.has_scene(&record.key, [before, after])) =>
+        {
             // The raw body: records of older versions, which the present type may not parse, count
             // as well.
             let words = |body: &Option<serde_json::Value>| {

@@ -3,9 +3,11 @@
 use application::make_outline::{OutlineRequest, make_outline};
 use application::plan_documents::create::create_document;
 use application::plan_stats::{StatsRequest, plan_stats};
-
+use application::shape::ShapeChange;
+use domain::burn_up::PlanTotals;
 use domain::profile::built_in_profile;
 
+use crate::shape::change;
 use crate::world::{ACT, CHAPTER, World, words};
 
 const PROSE: &str = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
@@ -68,6 +70,42 @@ fn statistics_count_words_targets_and_days() {
     let approved = i64::try_from(stats.total.approved).unwrap();
     assert_eq!(days, [(0, 0), (3, approved)]);
     assert_eq!(stats.history[0].totals.plan_words, 0);
+}
+
+#[test]
+fn the_burn_up_of_a_subtree_has_its_plans_alone() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1\n\none two three\n");
+    world
+        .files
+        .edit("acts/act-2/strategic-plan.md", "# act-2\n");
+    let removed = "acts/act-1/chapters/chapter-02/plan.md";
+    world
+        .files
+        .edit(removed, "# chapter-02\n\nfour more words here\n");
+    let below = StatsRequest {
+        node: words("act-1/chapter-01"),
+        days: 2,
+    };
+    // Recorded before it is removed, or there is no operation that removes it.
+    plan_stats(&world.ctx(), &below).unwrap();
+    let remove = ShapeChange::Remove {
+        node: words("act-1/chapter-02"),
+    };
+    change(&world, remove).unwrap();
+    for node in ["act-1/chapter-01", "act-1"] {
+        let request = StatsRequest {
+            node: words(node),
+            days: 2,
+        };
+        let stats = plan_stats(&world.ctx(), &request).unwrap();
+        let (first, last) = (stats.history[0].totals, stats.history[1].totals);
+        // Everything happened today: nothing is left over for yesterday.
+        assert_eq!(first, PlanTotals::default(), "{node}");
+        assert_eq!(last.planned, i64::try_from(stats.total.plans).unwrap());
+        let plan_words = i64::try_from(stats.total.plan_words).unwrap();
+        assert_eq!(last.plan_words, plan_words, "{node}");
+    }
 }
 
 #[test]
