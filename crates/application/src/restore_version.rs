@@ -56,7 +56,9 @@ pub fn restore_version(
     let request = hash_request(&("restore", words));
     let restored = with_observed_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
         let [selector] = rest else {
-            let name = words.join(" ");
+            // Without what was meant as a version: it is no part of the plan's name.
+            let node = words.get(..words.len() - rest.len()).unwrap_or(words);
+            let name = node.join(" ");
             return Err(Failure::invalid(
                 "expected one version: -1, the first digits of a hash, a time, or a backup's name",
             )

@@ -445,10 +445,9 @@ fn move_node<T: NodeTable + ?Sized>(
         return Err(table.mismatch_fault(format!("node {node} moved, but there is no such node")));
     };
     if there.parent != before {
-        return Err(table.mismatch_fault(format!(
-            "the parent of `{}` is not what the fact says it was",
-            there.alias
-        )));
+        return Err(
+            table.mismatch_fault(format!("the parent of `{}` has changed since", there.alias))
+        );
     }
     table.move_node_below(&there, after, at)
 }
@@ -461,9 +460,7 @@ fn rename_node<T: NodeTable + ?Sized>(
     after: &NodeName,
 ) -> Result<(), T::Fault> {
     let Some(there) = table.get_node(node)?.filter(|it| it.name() == *before) else {
-        return Err(table.mismatch_fault(format!(
-            "the name of node {node} is not what the fact says it was"
-        )));
+        return Err(table.mismatch_fault(format!("the name of node {node} has changed since")));
     };
     let mut renamed = there.clone();
     renamed.set_name(after.clone());
@@ -488,7 +485,7 @@ fn update_node<T: NodeTable + ?Sized>(
     let mut after = before.clone();
     if !edit(&mut after) {
         return Err(table.mismatch_fault(format!(
-            "{what} of `{}` is not what the fact says it was",
+            "the {what} of `{}` has changed since",
             before.alias
         )));
     }

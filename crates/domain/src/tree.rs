@@ -350,7 +350,7 @@ impl NodeTable for Tree {
                 Some(node) if node.standing == group.before => node.standing = group.after.clone(),
                 Some(node) => {
                     return Err(FactMismatch(format!(
-                        "status of `{}` is not what the fact says it was",
+                        "the status of `{}` has changed since",
                         node.alias
                     )));
                 }

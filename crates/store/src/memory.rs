@@ -156,7 +156,7 @@ impl MemoryState {
 /// Message for a fact whose "before" does not match the stored record.
 pub(crate) fn record_mismatch(record: &RecordKey) -> String {
     format!(
-        "the record {}/{} is not what the fact says it was",
+        "the record {}/{} has changed since",
         record.kind, record.key
     )
 }

@@ -624,7 +624,7 @@ impl<'a> Arrangement<'a> {
         }
         let tree = self.ctx.tree;
         if id == into || tree.ancestors(other).iter().any(|above| above.id == id) {
-            return Err(ShapeRefused::BelowItself {
+            return Err(ShapeRefused::MergedWithItself {
                 node: node.alias.clone(),
             });
         }

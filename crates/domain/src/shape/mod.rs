@@ -69,7 +69,7 @@ pub enum Position {
 /// Why a shape change is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeRefused {
-    #[error("a {level} cannot be {}", describe_parent(parent.as_deref()))]
+    #[error("a plan of the level `{level}` cannot be {}", describe_parent(parent.as_deref()))]
     WrongParent {
         level: String,
         /// The level of the parent; none means at the top.
@@ -77,6 +77,8 @@ pub enum ShapeRefused {
     },
     #[error("`{node}` cannot be moved below itself")]
     BelowItself { node: String },
+    #[error("`{node}` cannot be merged with itself or with a plan below it")]
+    MergedWithItself { node: String },
     #[error("there is a `{alias}` already")]
     Taken { alias: String },
     #[error("the profile has no {level} with number {number}: its numbers are {first}–{last}")]
@@ -115,7 +117,7 @@ pub enum ShapeRefused {
 
 fn describe_parent(parent: Option<&str>) -> String {
     match parent {
-        Some(level) => format!("below a {level}"),
+        Some(level) => format!("below one of the level `{level}`"),
         None => "without a parent".to_owned(),
     }
 }

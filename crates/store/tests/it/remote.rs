@@ -595,7 +595,7 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
     assert!(
         conflicts
             .iter()
-            .any(|text| text.contains("здесь") && text.contains("is not what the fact says"))
+            .any(|text| text.contains("здесь") && text.contains("has changed since"))
     );
     assert_eq!(
         server.summaries(),
