@@ -320,3 +320,28 @@ fn no_arguments_break_anything() {
         .unwrap();
     assert_eq!(done(&surface, "where", json!({}))["nodes"], 0);
 }
+
+#[test]
+fn a_change_of_shape_goes_where_its_arguments_say() {
+    let world = World::story();
+    let surface = surface(&world);
+    world.write(ACT, ACT_TEXT);
+    world.write(CHAPTER, "# The gate\n");
+    let reshape = |arguments: Value| done(&surface, "plan_reshape", arguments);
+    let inserted = reshape(json!({ "action": "insert", "after": "act-1/chapter-01" }));
+    assert_eq!(inserted["node"], "act-1/chapter-02");
+    let two = json!({ "action": "insert", "node": "chapter-01", "after": "chapter-02" });
+    let refused = failed(&surface, "plan_reshape", two);
+    assert_eq!(refused["kind"], "invalid");
+    let nowhere = json!({ "action": "move", "node": "act-1/chapter-02" });
+    let refused = failed(&surface, "plan_reshape", nowhere);
+    let steps = refused["next_steps"].as_array().map(Vec::len);
+    assert_eq!(steps, Some(2), "{refused}");
+    let file = "acts/act-1/chapters/chapter-9/plan.md";
+    world.write(file, "# The storm\n");
+    let moved = reshape(json!({ "action": "move", "node": file }));
+    assert_eq!(
+        moved["moved_files"][0]["path"],
+        "acts/act-1/chapters/chapter-09/plan.md"
+    );
+}

@@ -250,7 +250,11 @@ fn find_shape_call(
             "add",
         ),
         "insert" => reshape(
-            given.words("node", words).options(&["under", "title"]),
+            match line.has("after") {
+                true => given.words("after", words),
+                false => given.words("node", words),
+            }
+            .options(&["under", "title"]),
             "insert",
         ),
         "move" if line.has("was") => given
@@ -268,6 +272,10 @@ fn find_shape_call(
                     .options(&["before", "after", "under"]),
                 "move",
             )
+        }
+        // A misplaced file, whose place is known.
+        "move" if matches!(words, [file] if file.to_lowercase().ends_with(".md")) => {
+            reshape(given.words("node", words), "move")
         }
         "rename" => reshape(given.words("node", node).words("name", other), "rename"),
         "renumber" if line.has("children") => reshape(given.words("node", words), "close-gaps"),

@@ -1,5 +1,6 @@
 //! The tool `plan_reshape`.
 
+use application::place_file::{find_misplaced_file, place_file};
 use application::shape::{ChangeShapeRequest, MoveTarget, ShapeChange, change_shape};
 use application::{Context, Failure};
 use schemars::JsonSchema;
@@ -18,13 +19,13 @@ pub(crate) struct Arguments {
     /// add: the level of the new plan
     #[serde(default)]
     level: Option<String>,
-    /// add, insert, move: the parent
+    /// add, insert, move: the parent; move: empty for the top
     #[serde(default)]
     under: Option<String>,
-    /// move: right before this plan
+    /// insert, move: right before this plan
     #[serde(default)]
     before: Option<String>,
-    /// move: right after this plan
+    /// insert, move: right after this plan
     #[serde(default)]
     after: Option<String>,
     /// add: instead of a number; rename, renumber: the new name, number or id
@@ -64,11 +65,61 @@ enum Action {
 
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<AnyObject, Failure> {
     let dry_run = arguments.dry_run;
+    if let Some(file) = arguments.bare_move()
+        && find_misplaced_file(ctx, file).is_some()
+    {
+        return AnyObject::new(&place_file(ctx, file, dry_run)?);
+    }
     let change = arguments.into_change()?;
     AnyObject::new(&change_shape(ctx, &ChangeShapeRequest { change, dry_run })?)
 }
 
 impl Arguments {
+    /// Returns what is moved without a place: a misplaced file, whose place is known, needs none.
+    fn bare_move(&self) -> Option<&str> {
+        let is_move = matches!(self.action, Action::Move);
+        let places = [&self.before, &self.after, &self.under];
+        let is_bare = is_move && places.iter().all(|place| place.is_none());
+        self.node.as_deref().filter(|_| is_bare)
+    }
+
+    /// Returns the plan beside which a new one is inserted.
+    fn insertion_place(&self) -> Result<String, Failure> {
+        let mut places = [&self.node, &self.before, &self.after]
+            .into_iter()
+            .flatten();
+        let place = places.next().ok_or_else(|| {
+            Failure::invalid("an insertion needs a place: `node`, `before` or `after`")
+                .with_step("tl insert NODE")
+                .with_step("tl insert NODE --after")
+        })?;
+        match places.find(|other| *other != place) {
+            Some(other) => Err(Failure::invalid(format!(
+                "`{place}` and `{other}` are two places; name one"
+            ))),
+            None => Ok(place.clone()),
+        }
+    }
+
+    fn move_target(self) -> Result<MoveTarget, Failure> {
+        match (self.before, self.after, self.under) {
+            (Some(before), None, None) => Ok(MoveTarget::Before(before)),
+            (None, Some(after), None) => Ok(MoveTarget::After(after)),
+            (None, None, Some(under)) => {
+                let under = Some(under).filter(|name| !name.trim().is_empty());
+                Ok(MoveTarget::Under(under))
+            }
+            _ => {
+                let node = self.node.unwrap_or_else(|| "NODE".to_owned());
+                Err(
+                    Failure::invalid("a move needs one place: `before`, `after` or `under`")
+                        .with_step(format!("tl move {node} --before NODE"))
+                        .with_step(format!("tl move {node} --under NODE")),
+                )
+            }
+        }
+    }
+
     fn into_change(self) -> Result<ShapeChange, Failure> {
         // The arguments of all actions are one flat object, because clients reject unions. What an
         // action needs is therefore checked here and not by the schema.
@@ -85,18 +136,14 @@ impl Arguments {
                 title: self.title,
             },
             Action::Insert => ShapeChange::Insert {
-                place: node(self.node)?,
+                place: words(self.insertion_place()?),
+                after: self.after.is_some(),
                 under: self.under,
-                after: false,
                 title: self.title,
             },
             Action::Move => ShapeChange::Move {
-                node: node(self.node)?,
-                target: match (self.before, self.after, self.under) {
-                    (Some(before), _, _) => MoveTarget::Before(before),
-                    (_, Some(after), _) => MoveTarget::After(after),
-                    (_, _, under) => MoveTarget::Under(Some(required(under, "under")?)),
-                },
+                node: node(self.node.clone())?,
+                target: self.move_target()?,
             },
             Action::Rename => ShapeChange::Renumber {
                 node: node(self.node)?,
