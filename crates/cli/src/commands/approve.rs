@@ -36,7 +36,8 @@ use crate::wiring::{App, Project, is_called_by_person};
 ///
 /// Several plans, or with `--below` every one of a subtree that waits (`--all`: of the project), are one
 /// question and one operation: all of them are approved exactly as shown, or none. `--except` leaves
-/// some out, and `--unread` names the plans instead of showing their texts.
+/// some out, and `--unread` names the plans instead of showing their texts. Where everyone may approve,
+/// a person at a terminal is asked too, unless they say `--yes`; scripts and agents are not.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force\n  tl approve act 1 --version 3f2a9c41   only if it is this version\n  tl approve chapter-01 chapter-02     two plans, one question\n  tl approve --below act 1             everything in it that waits\n  tl approve --all --drafts            the whole project, such as an imported manuscript\n  tl approve --all --unread            the names only, where the texts were read elsewhere\n  tl approve --below act 1 --except chapter-03\n  tl approve --below act 1 --drafts    only what was never approved or has changed"
@@ -52,6 +53,10 @@ pub(crate) struct ApproveArgs {
     /// Of several plans, show the names instead of the texts; the log says so
     #[arg(long, conflicts_with = "version")]
     unread: bool,
+
+    /// Of several plans, do not ask; not where only people approve
+    #[arg(long)]
+    yes: bool,
 
     #[command(flatten)]
     shown: ShownArgs,
@@ -145,6 +150,11 @@ impl ApproveArgs {
         if self.force { Force::Yes } else { Force::No }
     }
 
+    /// Whether a person is here to answer, and wants to be asked, where everyone may approve.
+    fn asks_person(&self) -> bool {
+        !self.yes && is_called_by_person() && settings::is_at_terminal()
+    }
+
     /// Approves several plans with one answer.
     fn approve_batch(
         &self,
@@ -160,8 +170,9 @@ impl ApproveArgs {
             )
             .with_step("tl approve NODE --version HASH   # each by itself"));
         }
+        let is_asked = only_people || self.asks_person();
         // Where nobody is asked, the texts are not compared either.
-        if only_people && !self.unread {
+        if is_asked && !self.unread {
             refuse_without_person(selection)?;
             return self.ask_about_texts(app, project, selection);
         }
@@ -174,7 +185,7 @@ impl ApproveArgs {
             return Ok(ExitCode::Done);
         }
         let asked = selected.asked_questions();
-        if only_people {
+        if is_asked {
             refuse_without_person(selection)?;
             // What is refused anyway is not asked: the person would answer for nothing.
             let answer = Answer::Approve {
@@ -187,7 +198,7 @@ impl ApproveArgs {
             }
         }
         let force = self.force_option();
-        let outcome = project.run(app.ui, &|ctx| match only_people {
+        let outcome = project.run(app.ui, &|ctx| match is_asked {
             true => approve_unread(ctx, &asked, force),
             false => answer_batch_question(ctx, &asked, &Answer::Approve { force }),
         })?;
