@@ -24,7 +24,7 @@ use crate::decisions::list_vanished_decisions;
 use crate::failure::Failure;
 use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
-use crate::scan::{ScanResult, list_misplaced_beside, scan_every_text};
+use crate::scan::{ScanResult, list_misplaced_beside, report_misplaced_at_root, scan_every_text};
 use crate::working_copy::{
     CopyDifference, DifferenceKind, classify_sightings, describe_sightings, is_state_shared,
 };
@@ -207,7 +207,7 @@ fn compare_with_files(
                 kind: AuditFindingKind::Misplaced,
                 node: None,
                 message: format!("`{path}`: {why}"),
-                next_steps: vec!["move or rename it".to_owned()],
+                next_steps: vec![format!("move or rename {path}")],
             }),
             Notice::NotAtItsPlace { path, expected } => findings.push(AuditFinding {
                 kind: AuditFindingKind::Misplaced,
@@ -263,9 +263,7 @@ fn load_tree(state: &dyn Snapshot, scanned: Rc<Vec<Node>>) -> Result<Tree, Failu
 /// Reports what looks like a plan beside the folders of plans. The scan does so for plans without a
 /// parent; the folder of the project changes too often for it.
 fn report_misplaced_plans(ctx: &Context<'_>, tree: &Tree) {
-    for (path, expected) in list_misplaced_beside(ctx, "") {
-        ctx.push_notice(Notice::NotAtItsPlace { path, expected });
-    }
+    report_misplaced_at_root(ctx);
     for node in tree.nodes().filter(|node| node.parent.is_some()) {
         let profile = ctx.find_profile(&node.profile);
         let has_below = profile.is_some_and(|it| it.levels_under(&node.level).next().is_some());

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use domain::ids::OperationId;
 use domain::operation::Verb;
 use domain::ports::{FileFault, FileReadResult, FileStatResult, FolderEntryKind, PlanFiles};
-use domain::profile::find_expected_path;
+use domain::profile::{find_expected_path, locate_plan};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -142,6 +142,7 @@ fn list_moves(
         return Ok(single());
     };
     let (from, to) = (was[..=at].join("/"), now[..=at].join("/"));
+    let is_plan = |path: &str| locate_plan(ctx.profiles, path).is_some();
     let mut found = Vec::new();
     let mut folders = vec![from.clone()];
     while let Some(folder) = folders.pop() {
@@ -149,6 +150,8 @@ fn list_moves(
             let path = format!("{folder}/{}", entry.name);
             match entry.kind {
                 FolderEntryKind::Folder => folders.push(path),
+                // The folder of another plan, which stays: `scene-0207` lies in chapter 1.
+                FolderEntryKind::File if is_plan(&path) => return Ok(single()),
                 FolderEntryKind::File | FolderEntryKind::Other => {
                     let rest = path.strip_prefix(&from).unwrap_or_default();
                     found.push(MovedFileView {

@@ -19,7 +19,7 @@ use crate::live_sessions::{LiveSessionView, list_other_sessions};
 use crate::observe::{load_plan_tree, observe_then_read};
 use crate::plan_documents::{find_frozen_edit, list_document_positions};
 use crate::plan_summary::{PlanSummary, StoredSummary};
-use crate::scan::ScanScope;
+use crate::scan::{ScanScope, report_misplaced_at_root};
 use crate::sessions::{load_current_trail, trail_places};
 use crate::views::{ChangeRequestView, OperationView, StatusCounts, describe_cause};
 use crate::waiting_plans::MIN_LISTED_PLANS;
@@ -182,6 +182,7 @@ fn load_status_limited(ctx: &Context<'_>, most: usize) -> Result<ProjectStatus, 
     // A command about the whole project also completes the part of the mirror that earlier commits
     // deferred.
     ctx.store.finish_mirror();
+    report_misplaced_at_root(ctx);
     let state = observe_then_read(ctx, ScanScope::Everything)?;
     let (stored, is_costly) = StoredSummary::load_for_command(ctx, &*state)?;
     let StateAtHead { state, operations } = overlay_commits(ctx, state)?;

@@ -1,20 +1,28 @@
 //! Files beside plans that look like plans and are read as none: misspelt ones, and second files of one
 //! plan. They are reported, never recorded.
 
+use std::collections::VecDeque;
+
 use domain::node::Node;
 use domain::ports::{FileStatResult, FolderEntry, FolderEntryKind};
-use domain::profile::{FilePattern, Level, find_expected_path};
+use domain::profile::{FilePattern, Level, find_expected_path, is_misspelt_plan_folder};
 
 use super::{ParentFolder, Scanner};
 use crate::context::{Context, Notice};
 
-/// Lists the files directly in a folder, or in a folder in it that is named like a plan, that look like
-/// plans, with the paths they should have.
-pub(crate) fn list_misplaced_beside(ctx: &Context<'_>, folder: &str) -> Vec<(String, String)> {
-    let join = |folder: &str, name: &str| match folder {
+/// Maximum number of folders that are read below one whose name is misspelt.
+const MAX_WALKED_FOLDERS: usize = 100;
+
+fn join(folder: &str, name: &str) -> String {
+    match folder {
         "" => name.to_owned(),
         _ => format!("{folder}/{name}"),
-    };
+    }
+}
+
+/// Lists the files directly in a folder, in a folder in it that is named like a plan, or below one
+/// whose name is a misspelt folder of plans, that look like plans, with the paths they should have.
+pub(crate) fn list_misplaced_beside(ctx: &Context<'_>, folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut add = |path: String| {
         let expected = find_expected_path(ctx.profiles, &path);
@@ -33,10 +41,41 @@ pub(crate) fn list_misplaced_beside(ctx: &Context<'_>, folder: &str) -> Vec<(Str
                 let files = inside.filter(|entry| entry.kind == FolderEntryKind::File);
                 files.for_each(|entry| add(join(&path, &entry.name)));
             }
+            FolderEntryKind::Folder if is_misspelt_plan_folder(ctx.profiles, &entry.name) => {
+                list_files_in(ctx, path).into_iter().for_each(&mut add);
+            }
             FolderEntryKind::Folder | FolderEntryKind::Other => {}
         }
     }
     found
+}
+
+/// Lists the files below a folder, of the first [`MAX_WALKED_FOLDERS`] folders.
+fn list_files_in(ctx: &Context<'_>, top: String) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut folders = VecDeque::from([top]);
+    for _ in 0..MAX_WALKED_FOLDERS {
+        let Some(folder) = folders.pop_front() else {
+            break;
+        };
+        for entry in ctx.files.list_folder(&folder) {
+            let path = join(&folder, &entry.name);
+            match entry.kind {
+                FolderEntryKind::Folder => folders.push_back(path),
+                FolderEntryKind::File => files.push(path),
+                FolderEntryKind::Other => {}
+            }
+        }
+    }
+    files
+}
+
+/// Reports what looks like a plan in the folder of the project. The scan does not: that folder changes
+/// too often to be cached.
+pub(crate) fn report_misplaced_at_root(ctx: &Context<'_>) {
+    for (path, expected) in list_misplaced_beside(ctx, "") {
+        ctx.push_notice(Notice::NotAtItsPlace { path, expected });
+    }
 }
 
 impl Scanner<'_, '_> {
@@ -90,6 +129,28 @@ impl Scanner<'_, '_> {
             let notice = Notice::NotAtItsPlace { path, expected };
             self.ctx.push_notice(notice);
         }
+    }
+
+    /// Reports a plan whose id names another parent than the one it lies below.
+    pub(super) fn report_wrong_parent(&self, level: &Level, path: String, alias: &str) {
+        let own = level.file.as_ref().map(|file| file.file_for("", alias));
+        let is_possible = |expected: &String| {
+            let parent = own.as_deref().and_then(|own| expected.strip_suffix(own));
+            let parent = parent.map(|folder| folder.trim_end_matches('/'));
+            // Without that parent, or with such a plan there, a person has to decide.
+            parent.is_some_and(|folder| !self.files.list_folder(folder).is_empty())
+                && self.files.stat_file(expected) == FileStatResult::Missing
+        };
+        let expected = find_expected_path(self.ctx.profiles, &path).filter(is_possible);
+        self.ctx.push_notice(match expected {
+            Some(expected) => Notice::NotAtItsPlace { path, expected },
+            None => {
+                let why = format!(
+                    "`{alias}` does not belong to this parent: the parent's number in its id differs"
+                );
+                Notice::Misplaced { path, why }
+            }
+        });
     }
 
     /// Whether a file is the second one of a plan, in another layout: the first counts.

@@ -37,7 +37,7 @@ use crate::plan_documents::{UnknownDocument, find_frozen_documents};
 use crate::working_copy::is_state_shared;
 
 pub(crate) use earlier_scan::{EarlierScan, FIRST_PLACEHOLDER_ID};
-pub(crate) use misplaced::list_misplaced_beside;
+pub(crate) use misplaced::{list_misplaced_beside, report_misplaced_at_root};
 pub(crate) use named_plans::{NamedPlans, NewPlanFile, scan_named_plans};
 pub(crate) use presence::{AbsentPlan, ReturnedPlan};
 pub(crate) use scan_cache::save_recorded_scan;
@@ -423,9 +423,12 @@ impl<'a> Scanner<'_, 'a> {
                 self.report_misplaced(level, pattern, above, entry);
                 continue;
             };
-            // A stray file whose name looks like a node's folder. At the top it is a manuscript.
+            // A stray file whose name looks like a node's folder. At the top, beside no plan, it is a
+            // manuscript.
             if !pattern.entry_is_file() && entry.kind == FolderEntryKind::File {
-                if above.id.is_some() {
+                let is_of_level = |index: &usize| nodes[*index].level == level.name;
+                let mut siblings = self.children.get(&above.id).into_iter().flatten();
+                if above.id.is_some() || siblings.any(is_of_level) {
                     self.report_misplaced(level, pattern, above, entry);
                 }
                 continue;
@@ -479,11 +482,7 @@ impl<'a> Scanner<'_, 'a> {
             // Recorded, it would get an id that names another parent, and a command by that id
             // would mean the wrong plan.
             if above.id.is_some() && !read.belongs_to(&above.alias, above.number) {
-                let why = format!(
-                    "`{}` does not belong to this parent: the parent's number in its id differs",
-                    read.alias
-                );
-                self.ctx.push_notice(Notice::Misplaced { path, why });
+                self.report_wrong_parent(level, path, &read.alias);
                 continue;
             }
             read.alias = labels.of_file(&path, alias).to_owned();

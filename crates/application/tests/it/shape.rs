@@ -6,13 +6,14 @@ use application::check_state::check_state;
 use application::comment::{add_comment, list_comments};
 use application::list_versions::list_versions;
 use application::place_file::place_file;
+use application::project_status::load_project_status;
 use application::set_progress::{ProgressRequest, set_progress};
 use application::shape::{
     BrokenNeedView, ChangeShapeRequest, MoveTarget, ShapeChange, ShapeOutcome, change_shape,
 };
 use application::show_node::show_node;
 use application::undo::{UndoTarget, preview_undo, undo_operations};
-use application::{Failure, FailureKind};
+use application::{Failure, FailureKind, Notice};
 use domain::node::{Progress, Status};
 use domain::policy::CascadePolicy;
 
@@ -428,6 +429,51 @@ fn a_plan_with_a_taken_number_is_refused_with_a_free_one() {
         "acts/act-1/chapters/chapter-08",
     );
     assert_eq!(*step, format!("mv {from} {to}   # a free number"));
+}
+
+#[test]
+fn a_scene_in_the_folder_of_another_chapter_moves_alone() {
+    let world = novel();
+    let wrong = "acts/act-1/chapters/chapter-01/scenes/scene-0207-blueprint.md";
+    world.files.edit(wrong, "# Scene 0207\n");
+    let checked = check_state(&world.ctx()).unwrap();
+    assert_eq!(checked.findings[0].next_steps, [format!("tl move {wrong}")]);
+    place_file(&world.ctx(), wrong, false).unwrap();
+    assert_eq!(world.status("scene 0207"), Status::Draft);
+    assert!(world.files.text(&chapter_file(1)).is_some());
+    assert_nothing_left(&world);
+}
+
+#[test]
+fn plans_outside_of_the_folders_of_plans_are_named_by_the_status() {
+    let world = novel();
+    let misplaced = [
+        "act-3/plan.md",
+        "chapter-09/plan.md",
+        "Acts/act-2/strategic-plan.md",
+        "acts/act-4.md",
+        "acts/act-1/chapter/chapter-08/plan.md",
+    ];
+    for path in misplaced {
+        world.files.edit(path, "# A plan\n");
+    }
+    // A manuscript, and the notes of another project.
+    world.files.edit("chapter-3.md", "Prose\n");
+    world.files.edit("act/readme.md", "Notes\n");
+    let ctx = world.ctx();
+    load_project_status(&ctx).unwrap();
+    let mut named: Vec<String> = ctx
+        .take_notices()
+        .into_iter()
+        .filter_map(|notice| match notice {
+            Notice::NotAtItsPlace { path, .. } => Some(path),
+            _ => None,
+        })
+        .collect();
+    named.sort_unstable();
+    let mut expected = misplaced.to_vec();
+    expected.sort_unstable();
+    assert_eq!(named, expected);
 }
 
 #[test]

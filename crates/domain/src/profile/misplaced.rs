@@ -2,10 +2,11 @@
 //!
 //! Tolerant where [`super::locate_plan`] is exact: other spellings of a number (`chapter-1`, `act-01`,
 //! `Act 5`, `глава-3`, `11`), another case (`Plan.md`), another plan's file name (`plan.md` for
-//! `strategic-plan.md`), a missing suffix (`scene-0207.md`) or folder (`act-1/chapter-09/plan.md`). A file
-//! without any of a level's words is not a plan.
+//! `strategic-plan.md`), a missing suffix (`scene-0207.md`), a missing or misspelt folder
+//! (`act-1/chapter-09/plan.md`, `act-1/chapter/chapter-09/plan.md`) or the folder of another parent
+//! (`scene-0207` in chapter 1). A file without any of a level's words is not a plan.
 
-use super::{FilePattern, Level, Profile, locate_output, locate_plan, parent_folder};
+use super::{FilePattern, Level, Profile, ReadAlias, locate_output, locate_plan, parent_folder};
 
 /// Returns the path a file should have that looks like a plan; `None` if it is one, or is none.
 #[must_use]
@@ -27,26 +28,67 @@ pub fn find_expected_path(profiles: &[Profile], path: &str) -> Option<String> {
     })
 }
 
-/// The parent as far as it is known: its alias, number and folder.
-type Above<'a> = Option<(&'a str, Option<u32>)>;
+/// Whether a folder is likely to be one in which plans lie, under another spelling of its name:
+/// `Chapters` or `chapter` for `chapters`.
+#[must_use]
+pub fn is_misspelt_plan_folder(profiles: &[Profile], name: &str) -> bool {
+    let levels = profiles.iter().flat_map(|profile| &profile.levels);
+    levels.filter(|level| !level.is_flat()).any(|level| {
+        level.file_patterns().any(|pattern| {
+            let listed = pattern.listing_folder("");
+            !listed.is_empty() && listed != name && is_spelling_of(level, name, &listed)
+        })
+    })
+}
+
+/// The parent of an entry.
+struct EntryParent<'a> {
+    level: &'a Level,
+    alias: &'a str,
+    number: Option<u32>,
+    /// The folder of its own parent.
+    folder: &'a str,
+}
+
+impl EntryParent<'_> {
+    /// Returns the folder of the sibling that an alias names as its parent.
+    fn sibling_folder(&self, read: &ReadAlias) -> Option<String> {
+        let name = match (&read.parent_name, read.parent_number) {
+            (Some(name), _) => name.clone(),
+            (None, number) => number?.to_string(),
+        };
+        let sibling = self.level.read_alias(&name).ok()?.alias;
+        let plan = self.level.file.as_ref()?.file_for(self.folder, &sibling);
+        Some(parent_folder(&plan).to_owned())
+    }
+}
 
 /// Matches the parts of a path against a level and the levels below it.
 fn expect_below(
     profile: &Profile,
     level: &Level,
     parts: &[&str],
-    above: Above<'_>,
+    above: Option<&EntryParent<'_>>,
     folder: &str,
 ) -> Option<String> {
     level.file_patterns().find_map(|pattern| {
-        let listed = strip_folders(pattern, parts);
+        let listed = strip_folders(level, pattern, parts);
         // The folder of the level may be missing, but not the word of the plan too.
         let place = match listed {
             Some(_) => EntryPlace::Listed,
             None => EntryPlace::Elsewhere,
         };
         let (entry, rest) = listed.unwrap_or(parts).split_first()?;
-        let alias = read_entry(level, pattern, entry, above, place)?;
+        let fits =
+            |read: &ReadAlias| above.is_none_or(|above| read.belongs_to(above.alias, above.number));
+        let read = read_entry(level, pattern, entry, place, &fits)
+            .or_else(|| read_entry(level, pattern, entry, place, &|_| true))?;
+        let sibling = match above.filter(|_| !fits(&read)) {
+            Some(above) => Some(above.sibling_folder(&read)?),
+            None => None,
+        };
+        let folder = sibling.as_deref().unwrap_or(folder);
+        let alias = read.alias;
         let expected = level.file.as_ref()?.file_for(folder, &alias);
         if rest.is_empty() {
             // A file `chapter-3.md` outside of its folder is a user's manuscript.
@@ -54,15 +96,20 @@ fn expect_below(
             let is_markdown = entry.to_lowercase().ends_with(".md");
             return (is_plan && is_markdown).then_some(expected);
         }
-        let number = level.number_of(&alias);
+        let parent = EntryParent {
+            level,
+            alias: &alias,
+            number: level.number_of(&alias),
+            folder,
+        };
         let below = parent_folder(&expected).to_owned();
         let mut levels = profile
             .levels_under(&level.name)
             .filter(|level| !level.is_flat());
         // First of a level below: `scene-0209-blueprint.md` beside the chapter's plan is no other
         // chapter's plan.
-        let of_below = levels
-            .find_map(|level| expect_below(profile, level, rest, Some((&alias, number)), &below));
+        let of_below =
+            levels.find_map(|level| expect_below(profile, level, rest, Some(&parent), &below));
         of_below.or_else(|| match rest {
             [name] if !pattern.entry_is_file() => {
                 is_plan_name(name, &pattern.file_name(&alias), &alias).then_some(expected)
@@ -80,16 +127,32 @@ enum EntryPlace {
     Elsewhere,
 }
 
-/// Removes the folders of a pattern from the start of a path, ignoring case.
-fn strip_folders<'p, 's>(pattern: &FilePattern, parts: &'s [&'p str]) -> Option<&'s [&'p str]> {
+/// Removes the folders of a pattern from the start of a path, also if they are misspelt.
+fn strip_folders<'p, 's>(
+    level: &Level,
+    pattern: &FilePattern,
+    parts: &'s [&'p str],
+) -> Option<&'s [&'p str]> {
     let listing = pattern.listing_folder("");
     let folders: Vec<&str> = listing.split('/').filter(|part| !part.is_empty()).collect();
     let (head, rest) = parts.split_at_checked(folders.len())?;
     let same = head
         .iter()
         .zip(&folders)
-        .all(|(a, b)| a.to_lowercase() == b.to_lowercase());
+        .all(|(name, listed)| is_spelling_of(level, name, listed));
     same.then_some(rest)
+}
+
+/// Whether a name is another case of a folder's name, or a word of the level: `scene` for `scenes`.
+fn is_spelling_of(level: &Level, name: &str, listed: &str) -> bool {
+    let lower = name.to_lowercase();
+    lower == listed.to_lowercase() || is_level_word(level, &lower)
+}
+
+/// Whether a word in lower case is a label of a level, or its name.
+fn is_level_word(level: &Level, word: &str) -> bool {
+    let mut labels = level.labels.iter().chain([&level.name]);
+    labels.any(|label| label.trim_end_matches('.').to_lowercase() == word)
 }
 
 /// Reads the alias in a folder or file name that may be spelled otherwise.
@@ -97,9 +160,9 @@ fn read_entry(
     level: &Level,
     pattern: &FilePattern,
     entry: &str,
-    above: Above<'_>,
     place: EntryPlace,
-) -> Option<String> {
+    fits: &dyn Fn(&ReadAlias) -> bool,
+) -> Option<ReadAlias> {
     if place == EntryPlace::Elsewhere && !level.alias.is_numbered() {
         return None;
     }
@@ -116,21 +179,20 @@ fn read_entry(
     let mut candidates: Vec<&str> = exact.into_iter().chain([stem]).chain(cut).collect();
     // The longest first: `interlude-04` before `interlude`.
     candidates.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    let read = |name: &str| {
-        let read = level.read_alias(name).ok()?;
-        let fits = above.is_none_or(|(alias, number)| read.belongs_to(alias, number));
-        fits.then_some(read.alias)
-    };
+    let read = |name: &str| level.read_alias(name).ok().filter(fits);
     let is_number = |name: &str| name.chars().all(|c| c.is_ascii_digit());
-    let exact = candidates
-        .into_iter()
-        .find_map(|name| read(name).filter(|_| !is_number(name)));
+    let mut names = candidates.iter().copied();
+    let exact = names.find_map(|name| read(name).filter(|_| !is_number(name)));
+    let mut names = candidates.iter().copied();
     exact.or_else(|| {
-        let digits = labelled_number(level, stem)?;
-        // A number alone is the name of a folder, in the folder of its level.
-        let is_bare = digits == stem;
-        let may_be_bare = place == EntryPlace::Listed && !pattern.entry_is_file();
-        (!is_bare || may_be_bare).then(|| read(digits)).flatten()
+        names.find_map(|name| {
+            let digits = labelled_number(level, name)?;
+            // A number alone is the name of a folder, in the folder of its level.
+            let is_bare = digits == name;
+            let may_be_bare =
+                name == stem && place == EntryPlace::Listed && !pattern.entry_is_file();
+            (!is_bare || may_be_bare).then(|| read(digits)).flatten()
+        })
     })
 }
 
@@ -139,9 +201,7 @@ fn labelled_number<'s>(level: &Level, stem: &'s str) -> Option<&'s str> {
     let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = stem.get(word.len()..).filter(|digits| !digits.is_empty())?;
     let word = word.trim_end_matches(['-', '_', ' ', '.']).to_lowercase();
-    let mut labels = level.labels.iter().chain([&level.name]);
-    let is_known = labels.any(|label| label.trim_end_matches('.').to_lowercase() == word);
-    (word.is_empty() || is_known).then_some(digits)
+    (word.is_empty() || is_level_word(level, &word)).then_some(digits)
 }
 
 fn strip_markdown(name: &str) -> Option<&str> {
@@ -240,7 +300,35 @@ mod tests {
                 "acts/act-1/chapters/chapter-02/scene-0209-blueprint.md",
                 Some("acts/act-1/chapters/chapter-02/scenes/scene-0209-blueprint.md"),
             ),
+            (
+                "acts/act-1/chapter/chapter-07/plan.md",
+                Some("acts/act-1/chapters/chapter-07/plan.md"),
+            ),
+            (
+                "act/act-2/strategic-plan.md",
+                Some("acts/act-2/strategic-plan.md"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-01/scene/scene-0107-blueprint.md",
+                Some("acts/act-1/chapters/chapter-01/scenes/scene-0107-blueprint.md"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-01/scenes/сцена-0101-blueprint.md",
+                Some("acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md"),
+            ),
+            ("acts/act-4.md", Some("acts/act-4/strategic-plan.md")),
+            // The number names another parent.
+            (
+                "acts/act-1/chapters/chapter-01/scenes/scene-0207.md",
+                Some("acts/act-1/chapters/chapter-02/scenes/scene-0207-blueprint.md"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-01/scenes/scene-0207-blueprint.md",
+                Some("acts/act-1/chapters/chapter-02/scenes/scene-0207-blueprint.md"),
+            ),
             // Plans, prose, notes and other people's files.
+            ("acts/act-1/chapters/chapter-01/content/scene-0207.md", None),
+            ("acts/act-1/chapters/11-notes.md", None),
             ("chapter-3.md", None),
             ("act-1/notes.md", None),
             ("act/plan.md", None),

@@ -21,7 +21,7 @@ use crate::section::describe_plan;
 use crate::version::canonical_hash;
 use crate::work::work_level::WorkLevel;
 
-pub use misplaced::find_expected_path;
+pub use misplaced::{find_expected_path, is_misspelt_plan_folder};
 pub use parse::parse_profile;
 pub use pattern::{AliasNames, AliasPattern, FilePattern, NotAnAlias, ReadAlias};
 pub use plan_place::{PlanPlace, locate_items, locate_output, locate_plan};
