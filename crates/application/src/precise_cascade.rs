@@ -14,6 +14,7 @@ use domain::ids::{Digest32, NodeId, VersionHash};
 use domain::node::Node;
 use domain::policy::CascadePolicy;
 use domain::ports::{Snapshot, StoreFault};
+use domain::profile::Level;
 use domain::secrets::{MaskedText, find_secrets};
 use domain::section::{Reliance, Section, relied_sections_digest, split_sections};
 use domain::status::{StatusInputs, any_change_counts};
@@ -299,6 +300,24 @@ fn reference_names(ctx: &Context<'_>, node: &Node) -> Vec<String> {
     if let (Some(level), Some(number)) = (level, number) {
         names.extend(level.labels.iter().map(|label| format!("{label} {number}")));
     }
-    names.extend(node.description.title.clone());
+    if let Some(title) = &node.description.title {
+        names.extend(level.and_then(|level| strip_label(level, title)));
+        names.push(title.clone());
+    }
     names
+}
+
+/// Returns a title without the level's label and the number before it: `The shore` of
+/// `Chapter 3. The shore`.
+fn strip_label(level: &Level, title: &str) -> Option<String> {
+    let (word, rest) = title.trim().split_once(char::is_whitespace)?;
+    let word = word.trim_end_matches('.').to_lowercase();
+    let mut labels = level.labels.iter().chain([&level.name]);
+    labels.find(|label| label.trim_end_matches('.').to_lowercase() == word)?;
+    let name = rest
+        .trim_start()
+        .trim_start_matches(|c: char| c.is_ascii_digit());
+    let name = name.trim_start_matches(['.', ':', ')', '—', '–', '-', ' ']);
+    // A word of two letters may be any word of the parent's text.
+    (name.len() < rest.len() && name.chars().count() > 2).then(|| name.to_owned())
 }

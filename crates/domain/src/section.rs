@@ -2,6 +2,7 @@
 //!
 //! Headings come from a Markdown parser, so that a `#` in a code block is not taken for one.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
@@ -280,8 +281,10 @@ fn relied_lines(section: &Section, names: &[String]) -> Option<String> {
     if names.are_in(&section.heading) {
         return None;
     }
-    let lines: Vec<&str> = section.body.lines().collect();
-    let kinds = classify_lines(&lines);
+    let own: Vec<&str> = section.body.lines().collect();
+    let kinds = classify_lines(&own);
+    let spelled = spell_bare_numbers(&section.heading, &own, &kinds, &names);
+    let lines: Vec<&str> = spelled.iter().map(AsRef::as_ref).collect();
     let mut is_relied = vec![false; lines.len()];
     for (at, kind) in kinds.iter().enumerate() {
         match kind {
@@ -306,11 +309,58 @@ fn relied_lines(section: &Section, names: &[String]) -> Option<String> {
     if lines.iter().any(|line| names.are_numbered_in(line)) {
         mark_unnamed(&lines, &kinds, &names, &mut is_relied);
     }
-    let kept = lines
+    let kept = own
         .iter()
         .zip(is_relied)
         .filter(|(_, is_relied)| *is_relied);
     Some(kept.map(|(line, _)| *line).collect::<Vec<_>>().join("\n"))
+}
+
+/// Returns the lines with the level's word before a number that an item or a row begins with, below a
+/// heading that is that word: `3. The shore` below `Chapters` is chapter 3.
+fn spell_bare_numbers<'l>(
+    heading: &str,
+    lines: &[&'l str],
+    kinds: &[LineKind],
+    names: &ChildNames,
+) -> Vec<Cow<'l, str>> {
+    // Any other words (`Rules for chapters`) may head a list that is about something else.
+    let heading = heading.trim().trim_end_matches(':').to_lowercase();
+    let mut words = names.numbered.keys();
+    let word = words.find(|word| is_form_of(&heading, word));
+    let spell = |line: &'l str, kind: &LineKind| {
+        let start = match kind {
+            LineKind::Item { indent: 0 } => line,
+            LineKind::Row => line.trim_start().trim_start_matches('|').trim_start(),
+            LineKind::Text | LineKind::Item { .. } | LineKind::Within => return None,
+        };
+        let rest = start.trim_start_matches(|c: char| c.is_ascii_digit());
+        let digits = start
+            .strip_suffix(rest)
+            .filter(|digits| !digits.is_empty())?;
+        // `1869 | the year` is a number, `3a` is none.
+        let is_whole = rest.trim_start().starts_with(['.', ')', '|']);
+        let word = word.filter(|_| is_whole)?;
+        Some(Cow::Owned(format!("{word} {digits}: {line}")))
+    };
+    let lines = lines.iter().zip(kinds);
+    lines
+        .map(|(line, kind)| spell(line, kind).unwrap_or(Cow::Borrowed(*line)))
+        .collect()
+}
+
+/// Whether a word is another one with another short ending: `chapters`, `главы`, but not `главные`.
+fn is_form_of(word: &str, base: &str) -> bool {
+    let length = base.chars().count();
+    // The ending of a short word is its own: `act` and `acts`, but not `acid`.
+    let (kept, ending) = if length < 5 {
+        (length, 1)
+    } else {
+        (length - 1, 2)
+    };
+    let stem: String = base.chars().take(kept).collect();
+    word.strip_prefix(&stem)
+        .is_some_and(|rest| rest.chars().count() <= ending && rest.chars().all(char::is_alphabetic))
 }
 
 /// Marks the items and rows that name no child, in themselves or by what they are nested in: those
@@ -383,6 +433,15 @@ impl ChildNames {
             let mut found = found.iter();
             found.any(|range| numbers.iter().any(|number| range.contains(number)))
         })
+    }
+
+    /// Whether an item or a row of a section names the child by its number alone.
+    fn are_bare_in(&self, section: &Section) -> bool {
+        let lines: Vec<&str> = section.body.lines().collect();
+        let kinds = classify_lines(&lines);
+        let spelled = spell_bare_numbers(&section.heading, &lines, &kinds, self);
+        let mut spelled = spelled.iter().filter(|line| matches!(line, Cow::Owned(_)));
+        spelled.any(|line| self.are_numbered_in(line))
     }
 
     /// Whether a text names the child or one of its siblings by number.
@@ -542,7 +601,11 @@ fn headings_that_mention<'s>(sections: &'s [Section], names: &[String]) -> HashS
     let names = ChildNames::from_names(names);
     sections
         .iter()
-        .filter(|section| names.are_in(&section.heading) || names.are_in(&section.body))
+        .filter(|section| {
+            names.are_in(&section.heading)
+                || names.are_in(&section.body)
+                || names.are_bare_in(section)
+        })
         .map(|section| section.heading.as_str())
         .collect()
 }

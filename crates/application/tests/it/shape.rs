@@ -518,6 +518,57 @@ fn an_edited_line_of_a_list_touches_the_child_it_names_alone() {
     assert_eq!(stale, [false, false, true]);
 }
 
+#[test]
+fn an_edited_item_or_row_with_a_bare_number_or_title_touches_its_child_alone() {
+    for spell in [
+        |number: usize, what: &str| format!("{number}. {what}\n"),
+        |number: usize, what: &str| match number {
+            1 => format!("| № | что |\n|---|---|\n| 1 | {what} |\n"),
+            _ => format!("| {number} | {what} |\n"),
+        },
+        |number: usize, what: &str| format!("- Имя 0{number}: {what}\n"),
+    ] {
+        let mut world = World::new();
+        world.policy.cascade = CascadePolicy::Precise;
+        let act = |third: &str| {
+            let lines = [spell(1, "маяк"), spell(2, "шторм"), spell(3, third)];
+            format!("# Акт 1\n\n## Главы\n\n{}", lines.concat())
+        };
+        let file = "acts/act-1/strategic-plan.md";
+        world.files.edit(file, &act("берег"));
+        world.approve("act-1").unwrap();
+        for number in 1..=3 {
+            let text = format!("# Глава {number}. Имя 0{number}\n");
+            world.files.edit(&chapter_file(number), &text);
+            world.approve(&format!("chapter {number}")).unwrap();
+        }
+        world.files.edit(file, &act("остров"));
+        world.approve("act-1").unwrap();
+        let stale = (1..=3).map(|number| world.status(&format!("chapter {number}")));
+        let expected = [
+            Status::Approved,
+            Status::Approved,
+            Status::RequiresRevalidation,
+        ];
+        assert_eq!(stale.collect::<Vec<_>>(), expected, "{}", act("остров"));
+    }
+}
+
+#[test]
+fn a_numbered_list_below_another_heading_touches_all() {
+    let mut world = World::new();
+    world.policy.cascade = CascadePolicy::Precise;
+    let act = |first: &str| format!("# Акт 1\n\n## Главные правила\n\n1. {first}\n2. без снов\n");
+    let file = "acts/act-1/strategic-plan.md";
+    world.files.edit(file, &act("без магии"));
+    world.approve("act-1").unwrap();
+    world.files.edit(&chapter_file(2), "# Глава 2\n");
+    world.approve("chapter 2").unwrap();
+    world.files.edit(file, &act("с магией"));
+    world.approve("act-1").unwrap();
+    assert_eq!(world.status("chapter 2"), Status::RequiresRevalidation);
+}
+
 /// Defect: a line of the list that names no chapter touched none.
 #[test]
 fn an_edited_line_that_names_no_child_touches_all() {
