@@ -181,7 +181,7 @@ impl ApproveArgs {
         })?;
         print_left_out(app.ui, &selected.left_out);
         if selected.plans.is_empty() {
-            print_nothing_waits(app.ui);
+            print_nothing_waits(app.ui, &selected.left_out);
             return Ok(ExitCode::Done);
         }
         let asked = selected.asked_questions();
@@ -219,7 +219,7 @@ impl ApproveArgs {
         // Before anything else: what is not asked about must not be taken for approved.
         print_left_out(app.ui, &question.left_out);
         if question.questions.is_empty() {
-            print_nothing_waits(app.ui);
+            print_nothing_waits(app.ui, &question.left_out);
             return Ok(ExitCode::Done);
         }
         let asked = question.asked_questions();
@@ -242,8 +242,11 @@ pub(super) fn print_left_out(ui: Ui, left_out: &[LeftOutPlan]) {
     }
 }
 
-fn print_nothing_waits(ui: Ui) {
-    let nothing = PlansDecided::nothing_waits();
+fn print_nothing_waits(ui: Ui, left_out: &[LeftOutPlan]) {
+    let mut nothing = PlansDecided::nothing_waits();
+    if !left_out.is_empty() {
+        "no plan is approved: all that wait are left out".clone_into(&mut nothing.message);
+    }
     if !ui.try_print_json(&nothing) {
         ui.print_message(nothing.message);
     }
