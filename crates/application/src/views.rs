@@ -134,6 +134,9 @@ fn describe_condemnation(node: &Node) -> String {
     }
 }
 
+/// Begins the note of a status change that follows from a move below another parent.
+pub(crate) const MOVED_FROM: &str = "moved here from";
+
 /// Returns the cause of a stale or invalid status in one line.
 pub(crate) fn describe_cause(
     state: &dyn Snapshot,
@@ -142,6 +145,12 @@ pub(crate) fn describe_cause(
     let Some(cause) = &node.standing.cause else {
         return Ok(None);
     };
+    let moved = cause.note.as_ref();
+    let moved = moved.filter(|note| note.starts_with(MOVED_FROM));
+    // The text of the parent is another one because the parent is.
+    if let (CauseKind::ParentChanged, Some(moved)) = (cause.kind, moved) {
+        return Ok(Some(moved.clone()));
+    }
     // In a cascade every descendant has the same origin; a cause in the node itself needs no second
     // read.
     let origin = if cause.origin == node.id {
@@ -173,6 +182,7 @@ pub(crate) fn describe_cause(
         Some(condemnation) if cause.kind == CauseKind::Condemned => {
             Some(condemnation.reason.clone())
         }
+        _ if moved.is_some() => None,
         _ => cause.note.clone(),
     };
     Ok(Some(match note {

@@ -50,7 +50,7 @@ use crate::precise_cascade::rebind_relied_sections;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
-use crate::views::TransitionView;
+use crate::views::{MOVED_FROM, TransitionView};
 use crate::working_copy::refuse_overwriting;
 
 /// A change of shape, as it is asked for.
@@ -338,7 +338,8 @@ fn prepare_change(
     };
     facts.extend(attached.facts());
     // Last: a status follows from all facts before it, the carried approvals included.
-    cascade_statuses(ctx, &*tx, &mut facts, &texts.all, now, None)?;
+    let note = describe_former_parent(tree, &resolved.request, &layout);
+    cascade_statuses(ctx, &*tx, &mut facts, &texts.all, now, note.as_deref())?;
     Ok(PreparedChange {
         now,
         layout,
@@ -348,6 +349,20 @@ fn prepare_change(
         texts: texts.all,
         attached,
     })
+}
+
+/// Describes where a plan was moved from, if it is below another parent now.
+fn describe_former_parent(tree: &Tree, request: &ShapeRequest, layout: &Layout) -> Option<String> {
+    let ShapeRequest::Move { node, .. } = request else {
+        return None;
+    };
+    let mut changes = layout.changes.iter();
+    let moved = changes.find(|change| change.node == *node)?;
+    let former = moved
+        .parent_before
+        .filter(|_| moved.parent_before != moved.parent_after);
+    let former = tree.alias_path(tree.get(former?)?);
+    Some(format!("{MOVED_FROM} `{former}`"))
 }
 
 /// The texts that change.

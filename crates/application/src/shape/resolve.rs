@@ -298,6 +298,10 @@ fn find_level<'p>(ctx: &Context<'p>, name: &str) -> Result<(&'p Profile, &'p Lev
         .find(|(_, level)| level.name.to_lowercase() == name.to_lowercase())
         .ok_or_else(|| {
             let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
+            if names.is_empty() {
+                let what = "no profile that is on has plans with files of their own";
+                return Failure::invalid(what).with_step("tl doc new TITLE");
+            }
             let hint = nearest_hint(name, names.iter().copied());
             let names = names.join(", ");
             Failure::invalid(format!("no level `{name}`: expected one of {names}{hint}"))

@@ -596,6 +596,23 @@ fn an_edited_line_that_names_no_child_touches_all() {
 }
 
 #[test]
+fn a_plan_below_another_parent_is_stale_because_it_was_moved() {
+    let world = novel();
+    let moved = ShapeChange::Move {
+        node: words("scene 0301"),
+        target: MoveTarget::Under(Some("chapter-05".to_owned())),
+    };
+    let now = change(&world, moved).unwrap().node.unwrap();
+    assert_eq!(world.status(&now), Status::RequiresRevalidation);
+    let status = load_project_status(&world.ctx()).unwrap();
+    let waiting = status.attention.iter().find(|node| node.path == now);
+    assert_eq!(
+        waiting.unwrap().reason.as_deref(),
+        Some("moved here from `act-1/chapter-03`")
+    );
+}
+
+#[test]
 fn removing_a_plan_names_those_that_need_it_and_binds_them_to_no_other() {
     let world = novel();
     world
