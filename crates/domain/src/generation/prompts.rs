@@ -9,7 +9,9 @@ use super::guidance::AuthorGuidance;
 use super::record::{COMMENT_CHECK, Generation, GenerationStep, SceneFinding, SceneVariant};
 use super::verdict::{SceneVerdict, verdict_schema};
 use crate::context_budget::{ContextBudget, LineOrder, PromptSection, mark_as_data};
-use crate::memory::{Character, EntryKind, Location, OpenLoop, StoryFact, StoryMemory, Truth};
+use crate::memory::{
+    Character, EntryKind, Location, OpenLoop, Relationship, StoryFact, StoryMemory, Truth,
+};
 use crate::section;
 use crate::tick::TickRecord;
 use crate::tick::context::fill_template;
@@ -29,6 +31,9 @@ pub const JUDGE_SYSTEM_PROMPT: &str =
 
 /// Number of words that show how a variant begins.
 const MAX_OPENING_WORDS: usize = 40;
+
+/// Number of words that name a line of a tick that does not fit.
+const MAX_NAMED_WORDS: usize = 10;
 
 /// First line of a scene that no model wrote.
 const OFFLINE_DRAFT_MARK: &str =
@@ -126,7 +131,7 @@ impl WritingMaterial<'_> {
         let known = format!(
             "## Who is who\n{}\n\n## What is true\n{}",
             take_list(room, "people", 40, render_characters(&cast)),
-            take_list(room, "facts", 60, self.render_facts(&cast)),
+            take_ranked(room, "facts", 60, self.render_facts(&cast)),
         );
         format!(
             "{instructions}\n\n{guidance}{findings}{comments}## Blueprint\n{blueprint}\n\n{known}\n\n## {title}\n{}\n",
@@ -146,10 +151,10 @@ impl WritingMaterial<'_> {
         let parent = room.take_beginning("plan above", 25, self.parent);
         let decided = take_list(room, "decided by the planner", 30, self.render_decisions());
         let people = take_list(room, "people", 30, render_characters(&cast));
-        let relations = take_list(room, "relationships", 25, self.render_relationships(&cast));
+        let relations = take_ranked(room, "relationships", 25, self.render_relationships(&cast));
         let places = take_list(room, "places", 20, self.render_places());
-        let loops = take_list(room, "open loops", 25, self.render_loops());
-        let facts = take_list(room, "facts", 40, self.render_facts(&cast));
+        let loops = take_ranked(room, "open loops", 25, self.render_loops(&cast));
+        let facts = take_ranked(room, "facts", 40, self.render_facts(&cast));
         // The end of the prose is what the new scene joins on to, so the beginning is cut.
         let previous = room.take_end("scenes before", &self.before.join("\n\n"));
         let parts = [
@@ -333,32 +338,37 @@ impl WritingMaterial<'_> {
         out
     }
 
-    /// Returns the relationships among the cast, from both sides.
-    fn render_relationships(&self, cast: &[&Character]) -> Vec<String> {
+    /// Returns the relationships that the ticks of the scene changed, and those among the cast, from both
+    /// sides.
+    fn render_relationships(&self, cast: &[&Character]) -> RankedLines {
         let name = |id: &str| self.memory.display_name(id);
         let is_there = |id: &str| cast.iter().any(|it| it.id == id);
-        let between = self
-            .memory
-            .relationships()
+        let changed = self.find_changed_ids();
+        let ties = self.memory.relationships();
+        let (of_tick, others): (Vec<_>, Vec<_>) = ties.partition(|tie| changed.contains(&tie.id));
+        let line = |tie: &Relationship| {
+            let (one, other) = (name(&tie.character_a), name(&tie.character_b));
+            let last = tie
+                .history
+                .last()
+                .map(|event| format!("; last: {}", event.event));
+            format!(
+                "{one} and {other}: {} ({}, {}/10); {one}: \"{}\"; {other}: \"{}\"{}",
+                tie.relationship_type,
+                tie.status,
+                tie.intensity,
+                tie.perspective_a,
+                tie.perspective_b,
+                last.unwrap_or_default()
+            )
+        };
+        let between = others
+            .into_iter()
             .filter(|tie| is_there(&tie.character_a) && is_there(&tie.character_b));
-        between
-            .map(|tie| {
-                let (one, other) = (name(&tie.character_a), name(&tie.character_b));
-                let last = tie
-                    .history
-                    .last()
-                    .map(|event| format!("; last: {}", event.event));
-                format!(
-                    "{one} and {other}: {} ({}, {}/10); {one}: \"{}\"; {other}: \"{}\"{}",
-                    tie.relationship_type,
-                    tie.status,
-                    tie.intensity,
-                    tie.perspective_a,
-                    tie.perspective_b,
-                    last.unwrap_or_default()
-                )
-            })
-            .collect()
+        RankedLines {
+            of_tick: of_tick.len(),
+            lines: of_tick.into_iter().chain(between).map(line).collect(),
+        }
     }
 
     /// Returns the places that the blueprint names or the planner chose.
@@ -383,33 +393,73 @@ impl WritingMaterial<'_> {
         places.into_iter().map(line).collect()
     }
 
-    /// Returns the open loops: those that are due first, then the most important.
-    fn render_loops(&self) -> Vec<String> {
-        let tick = self.ticks.last().map_or(0, |tick| tick.tick);
-        let is_due = |it: &OpenLoop| it.due_tick.is_some_and(|due| due <= tick);
-        let open = self.memory.open_loops().into_iter();
-        let (due, others): (Vec<&OpenLoop>, Vec<&OpenLoop>) = open.partition(|it| is_due(it));
-        let line = |it: &OpenLoop| {
-            let due = if is_due(it) { ", due now" } else { "" };
-            let text = it.text.replace('\n', " ");
-            format!("{}{due}: {text}", it.importance.as_str())
+    /// Returns the loops in the order of their importance for the scene: those that its ticks opened or
+    /// moved, those that are due, those about the cast, then the others that are open.
+    fn rank_loops(&self, cast: &[&Character], changed: &[String]) -> Vec<&OpenLoop> {
+        let names = self.memory.character_names();
+        let is_about_cast = |it: &OpenLoop| {
+            let named = names.find_in_text(&it.text);
+            cast.iter().any(|one| named.contains(&one.id.as_str()))
         };
-        due.into_iter().chain(others).map(line).collect()
+        let is_changed = |it: &OpenLoop| changed.contains(&it.id);
+        // What a tick settles is settled in this scene, so the writer has to know of it.
+        let settled = self.memory.loops();
+        let settled = settled.filter(|it| is_changed(it) && !it.status.is_open());
+        let mut ranked: Vec<&OpenLoop> = self.memory.open_loops();
+        ranked.extend(settled);
+        // Stable: among equals the order by importance stays.
+        ranked.sort_by_cached_key(|it| match () {
+            () if is_changed(it) => 0,
+            () if self.is_due(it) => 1,
+            () if is_about_cast(it) => 2,
+            () => 3,
+        });
+        ranked
     }
 
-    /// Returns the current facts: those about the cast first, then the newest.
-    fn render_facts(&self, cast: &[&Character]) -> Vec<String> {
+    /// Whether a loop should be paid off by now.
+    fn is_due(&self, it: &OpenLoop) -> bool {
+        let tick = self.ticks.last().map_or(0, |tick| tick.tick);
+        it.due_tick.is_some_and(|due| due <= tick)
+    }
+
+    /// Returns the loops for the writer.
+    fn render_loops(&self, cast: &[&Character]) -> RankedLines {
+        let line = |it: &OpenLoop| {
+            let position = match it.status.is_open() {
+                false => format!(", {} in this scene", it.status.as_str()),
+                true if self.is_due(it) => ", due now".to_owned(),
+                true => String::new(),
+            };
+            let text = it.text.replace('\n', " ");
+            format!("{}{position}: {text}", it.importance.as_str())
+        };
+        let changed = self.find_changed_ids();
+        let ranked = self.rank_loops(cast, &changed);
+        RankedLines {
+            of_tick: ranked.iter().filter(|it| changed.contains(&it.id)).count(),
+            lines: ranked.into_iter().map(line).collect(),
+        }
+    }
+
+    /// Returns the current facts: those that the ticks of the scene stated first, then those about the cast,
+    /// then the newest.
+    fn render_facts(&self, cast: &[&Character]) -> RankedLines {
         let is_about_cast = |fact: &&StoryFact| {
             cast.iter()
                 .any(|it| it.id == fact.subject || it.id == fact.object)
         };
+        let changed = self.find_changed_ids();
         let canon = self
             .memory
             .facts()
             .rev()
             // What ended or is in dispute would be written as true.
             .filter(|fact| fact.truth != Truth::Disputed && fact.valid_to.is_none());
-        let (about, others): (Vec<&StoryFact>, Vec<&StoryFact>) = canon.partition(is_about_cast);
+        let (of_tick, canon): (Vec<&StoryFact>, Vec<&StoryFact>) =
+            canon.partition(|fact| changed.contains(&fact.id));
+        let (about, others): (Vec<&StoryFact>, Vec<&StoryFact>) =
+            canon.into_iter().partition(is_about_cast);
         let line = |fact: &StoryFact| {
             let since = fact
                 .valid_from
@@ -424,7 +474,15 @@ impl WritingMaterial<'_> {
                 name(&fact.object)
             )
         };
-        about.into_iter().chain(others).map(line).collect()
+        RankedLines {
+            of_tick: of_tick.len(),
+            lines: of_tick
+                .into_iter()
+                .chain(about)
+                .chain(others)
+                .map(line)
+                .collect(),
+        }
     }
 
     /// Returns the prompt for judging a draft, or reading a text that is in the book already. The schema of
@@ -470,12 +528,13 @@ impl WritingMaterial<'_> {
         // Ids here, unlike in the writer's prompt: the judge's claims are stored under them.
         let people = people.map(|it| format!("{}: {}", it.id, it.name)).collect();
         let people = take_list(room, "characters", 40, people);
-        let open = self.memory.open_loops().into_iter();
+        let open = self.rank_loops(&cast, &self.find_changed_ids()).into_iter();
+        let open = open.filter(|it| it.status.is_open());
         let open = open.map(|it| format!("{}: {}", it.id, it.text.replace('\n', " ")));
         let open = take_list(room, "open loops", 50, open.collect());
-        let facts = take_list(room, "facts", 60, self.render_facts(&cast));
+        let facts = take_ranked(room, "facts", 60, self.render_facts(&cast));
         let decided = take_list(room, "decided by the planner", 30, self.render_decisions());
-        let relations = take_list(room, "relationships", 30, self.render_relationships(&cast));
+        let relations = take_ranked(room, "relationships", 30, self.render_relationships(&cast));
         let places = take_list(room, "places", 30, self.render_places());
         // The end of the scene before: what the new one goes on from, or repeats.
         let before = self.before.last().map(String::as_str).unwrap_or_default();
@@ -544,6 +603,38 @@ fn take_list(
 ) -> String {
     let taken = room.take_lines(name, percent, lines.into_iter(), LineOrder::AsGiven);
     taken.render("None.", LineOrder::AsGiven, "")
+}
+
+/// Lines of a section, in the order of their importance.
+struct RankedLines {
+    lines: Vec<String>,
+    /// Number of lines at the beginning that are about what the ticks of the scene changed.
+    of_tick: usize,
+}
+
+/// Takes lines like [`take_list`], and names those of the ticks that do not fit.
+fn take_ranked(
+    room: &mut ContextBudget,
+    name: &'static str,
+    percent: usize,
+    ranked: RankedLines,
+) -> String {
+    let RankedLines { lines, of_tick } = ranked;
+    let shorten = |line: &String| {
+        let words: Vec<&str> = line.split_whitespace().take(MAX_NAMED_WORDS).collect();
+        format!("{} …", words.join(" "))
+    };
+    let mut named: Vec<String> = lines.iter().take(of_tick).map(shorten).collect();
+    let taken = room.take_lines(name, percent, lines.into_iter(), LineOrder::AsGiven);
+    let text = taken.render("None.", LineOrder::AsGiven, "");
+    named.drain(..taken.kept.len().min(named.len()));
+    if named.is_empty() {
+        return text;
+    }
+    // Decided for this very scene: a number alone would hide that it is missing.
+    let named = mark_as_data(&named.join("\n"));
+    room.take_fixed("named in short", &named);
+    format!("{text}\nDecided for this scene and not shown in full:\n{named}")
 }
 
 /// Renders findings for the writer, with an empty line after them. Comments of the author have a section of

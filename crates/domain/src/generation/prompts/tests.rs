@@ -325,3 +325,92 @@ fn the_schema_of_the_answer_counts() {
     let used: usize = prompt.sections.iter().map(|section| section.tokens).sum();
     assert!(used <= 3_000, "{used}");
 }
+
+/// Returns the action of a tick that made or changed an entry.
+fn executed(tool: &str, id: &str) -> crate::tick::execute::ExecutedAction {
+    crate::tick::execute::ExecutedAction {
+        action_index: 0,
+        tool: tool.to_owned(),
+        args: serde_json::Map::new(),
+        result: Some(json!({ "id": id })),
+        error: None,
+        success: true,
+    }
+}
+
+/// Returns the writer's prompt of a scene whose tick opened the last of many loops, stated the first of many
+/// facts and changed the tie of two people who are not in the scene.
+fn prompt_after_tick(tokens: usize) -> String {
+    let mut memory = story();
+    memory.add_entry(Entry::Loop(OpenLoop {
+        text: "Will Elena find the key?".to_owned(),
+        ..OpenLoop::default()
+    }));
+    for number in 0..200 {
+        memory.add_entry(Entry::Loop(OpenLoop {
+            text: format!("Question {number} that a reader waits for since long ago?"),
+            importance: crate::memory::Importance::High,
+            ..OpenLoop::default()
+        }));
+        memory.add_entry(Entry::Fact(StoryFact {
+            subject: "C0".to_owned(),
+            predicate: format!("remembers day {number} of the long year"),
+            object: "well".to_owned(),
+            ..StoryFact::default()
+        }));
+    }
+    memory.add_entry(Entry::Loop(OpenLoop {
+        text: "Who lit the lamp on the pier?".to_owned(),
+        ..OpenLoop::default()
+    }));
+    memory.add_entry(Entry::Relationship(Relationship {
+        character_a: "C1".to_owned(),
+        character_b: "C1".to_owned(),
+        relationship_type: "rivals".to_owned(),
+        ..Relationship::default()
+    }));
+    let ticks = [TickRecord {
+        executed: vec![
+            executed("loop.open", "OL202"),
+            executed("fact.state", "F0"),
+            executed("relationship.update", "R1"),
+        ],
+        ..tick()
+    }];
+    let material = WritingMaterial {
+        novel: "The Map",
+        scene: "scene-0101",
+        blueprint: "# The drawer\n\n## Characters\n- Elena\n",
+        parent: "",
+        memory: &memory,
+        ticks: &ticks,
+        before: &[],
+        guidance: &AuthorGuidance::default(),
+        comments: &[],
+        words: 900,
+        tokens,
+    };
+    let mut room = ContextBudget::new(tokens);
+    material.render_writer_prompt(WRITER_TEMPLATE, &mut room)
+}
+
+/// Defect: a loop that the tick opened came last among 200 of higher importance, and the prompt said only
+/// "(190 more are not shown)".
+#[test]
+fn what_a_tick_changed_comes_first_and_is_named_where_it_does_not_fit() {
+    let roomy = prompt_after_tick(3_000);
+    let at = |part: &str| {
+        let found = roomy.find(part);
+        found.unwrap_or_else(|| panic!("no `{part}` in {roomy}"))
+    };
+    assert!(at("Who lit the lamp") < at("Will Elena find the key?"));
+    assert!(at("Will Elena find the key?") < at("Question 0 "));
+    assert!(at("eyes green") < at("remembers day"));
+    at("rivals");
+    for tokens in [0, 100, 400, 1_000] {
+        let prompt = prompt_after_tick(tokens);
+        for part in ["Who lit the lamp", "has eyes green", "rivals"] {
+            assert!(prompt.contains(part), "no `{part}` at {tokens}: {prompt}");
+        }
+    }
+}
