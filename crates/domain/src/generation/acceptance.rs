@@ -1,183 +1,27 @@
 //! Acceptance floors of generated text: what nobody would take for a scene or a plan.
 //!
-//! Pure rules for refusals, degenerate text, a missing cast and placeholders, in English and Russian.
+//! Pure rules for degenerate text, a missing cast, placeholders and words about the text, in English and
+//! Russian; refusals have their own ([`super::refusal`]).
 //! They say nothing about quality; that is the judge's part. Whatever they find is a MUST: the scene is
 //! held for a person, and nothing of it reaches the book or the memory.
 
 use std::collections::{HashMap, HashSet};
 
 use super::record::{FindingSeverity, SceneFinding};
+use super::refusal::find_refusal;
 use crate::inflection::{LatinEndings, possible_stems};
 use crate::memory::{EntryKind, split_name};
 use crate::search::split_words;
 
-/// Maximum number of words of a refusal. A longer text that begins like one is prose: "I'm sorry, but I
-/// can't," may be how a story begins.
-const MAX_REFUSAL_WORDS: usize = 120;
-/// Number of characters at the beginning in which a refusal shows.
-const REFUSAL_OPENING_CHARS: usize = 240;
-/// Minimum number of words before repeated phrases make a text degenerate.
+/// Minimum number of words from which a third of repeated phrases makes a text degenerate.
 const MIN_DEGENERATE_WORDS: usize = 60;
+/// Minimum number of words from which it takes half of them: a shorter text may be a cry or a refrain.
+const MIN_SHORT_DEGENERATE_WORDS: usize = 16;
 /// Length of the phrases that are counted, in words. Prose repeats hardly any of this length.
 const PHRASE_WORDS: usize = 4;
 /// Minimum number of lines before one repeated line makes a text degenerate.
 const MIN_REPEATED_LINES: usize = 6;
 
-/// How models decline. Only phrases that name the task: "I cannot help thinking of the sea" is prose.
-const REFUSALS: &[&str] = &[
-    "i'm sorry, but i can",
-    "i am sorry, but i can",
-    "i can't help with",
-    "i cannot help with",
-    "i can't help you with",
-    "i can't assist",
-    "i cannot assist",
-    "i can't write",
-    "i cannot write",
-    "i can't create",
-    "i cannot create",
-    "i can't continue with",
-    "i cannot continue with",
-    "i can't provide",
-    "i cannot provide",
-    "i can't fulfill",
-    "i cannot fulfill",
-    "i can't comply",
-    "i cannot comply",
-    "i'm unable to",
-    "i am unable to",
-    "i'm not able to",
-    "i must decline",
-    "i won't be able to",
-    "я не могу помочь",
-    "я не могу написать",
-    "я не могу продолжить",
-    "я не могу выполнить",
-    "я не могу создать",
-    "но я не могу",
-    "к сожалению, я не",
-    "не могу выполнить этот запрос",
-    "не могу помочь с этим",
-    "вынужден отказаться",
-];
-/// How an apology begins, and how the same language says that something cannot be done.
-const APOLOGIES: &[(&[&str], &[&str])] = &[
-    (
-        &[
-            "i'm sorry",
-            "i am sorry",
-            "i'm really sorry",
-            "sorry",
-            "i apologize",
-            "i apologise",
-            "my apologies",
-        ],
-        &[
-            "i can't",
-            "i cannot",
-            "i can not",
-            "i won't",
-            "i will not",
-            "i'm unable",
-            "i am unable",
-            "i'm not able",
-            "i am not able",
-        ],
-    ),
-    (
-        &[
-            "es tut mir leid",
-            "tut mir leid",
-            "leider",
-            "entschuldigung",
-            "ich bedaure",
-        ],
-        &["ich kann", "kann ich", "ich darf", "darf ich"],
-    ),
-    (
-        &["je suis désolé", "désolé", "je regrette", "malheureusement"],
-        &["je ne peux pas", "il m'est impossible"],
-    ),
-    (&["lo siento", "lamento"], &["no puedo", "no me es posible"]),
-    (
-        &["mi dispiace", "purtroppo"],
-        &["non posso", "non mi è possibile"],
-    ),
-    (
-        &["sinto muito", "desculpe", "lamento"],
-        &["não posso", "não consigo"],
-    ),
-    (
-        &["извините", "простите", "к сожалению", "прошу прощения"],
-        &["не могу", "не буду", "не смогу"],
-    ),
-];
-/// How someone declines without an apology; what; and what makes it about the task.
-const DECLINES: &[&str] = &[
-    "i can't",
-    "i cannot",
-    "i won't",
-    "i will not",
-    "i'm unable",
-    "i am unable",
-    "i'm not able",
-    "i am not able",
-    "i don't feel comfortable",
-    "i do not feel comfortable",
-    "i'm not comfortable",
-    "i am not comfortable",
-    "i must respectfully",
-    "i have to decline",
-    "i'd rather not",
-    "i would rather not",
-    "я не могу",
-    "я не буду",
-    "я отказываюсь",
-];
-const TASK_VERBS: &[&str] = &[
-    "writ",
-    "generat",
-    "creat",
-    "continu",
-    "produc",
-    "provid",
-    "help",
-    "assist",
-    "fulfil",
-    "comply",
-    "complet",
-    "draft",
-    "depict",
-    "напис",
-    "писать",
-    "продолж",
-    "созда",
-    "выполн",
-];
-/// Number of characters after a decline in which its verb follows.
-const VERB_REACH: usize = 40;
-const TASKS: &[&str] = &[
-    "this scene",
-    "that scene",
-    "the scene",
-    "a scene",
-    "this story",
-    "this request",
-    "that request",
-    "your request",
-    "this content",
-    "such content",
-    "this prompt",
-    "this text",
-    "this chapter",
-    "this passage",
-    "content polic",
-    "guidelines",
-    "эту сцену",
-    "этот запрос",
-    "этот текст",
-    "такой контент",
-];
 /// How a model speaks to its user, before its text and after it.
 const PREAMBLES: &[&str] = &[
     "sure",
@@ -204,6 +48,51 @@ const POSTSCRIPTS: &[&str] = &[
     "дайте знать",
     "если хотите",
     "надеюсь, это",
+];
+/// How a note about the text begins, in a line of its own.
+const NOTES: &[&str] = &[
+    "word count",
+    "wordcount",
+    "total words",
+    "end of scene",
+    "end scene",
+    "количество слов",
+    "число слов",
+    "конец сцены",
+    "wortzahl",
+    "nombre de mots",
+    "字数",
+];
+/// How a note begins that says what the text does; only between marks, because prose may begin so too.
+const MARKED_NOTES: &[&str] = &[
+    "this scene establish",
+    "this scene show",
+    "this scene explor",
+    "this scene introduc",
+    "this scene set",
+    "this scene serv",
+    "this scene highlight",
+    "this scene deepen",
+    "this scene reveal",
+    "this scene captur",
+    "this scene end",
+    "in this scene,",
+    "note:",
+    "author's note:",
+    "сцена показывает",
+    "эта сцена показыва",
+    "эта сцена раскрыва",
+    "примечание:",
+];
+/// Words that label a text together with a number: `**Scene 2**`.
+const LABELS: &[&str] = &[
+    "scene",
+    "сцена",
+    "szene",
+    "scène",
+    "escena",
+    "scena",
+    "cena",
 ];
 /// What such words are about.
 const OWN_TEXT: &[&str] = &[
@@ -245,16 +134,6 @@ const SLOT_WORDS: &[&str] = &[
 /// Maximum number of words of a slot; longer brackets are prose.
 const MAX_SLOT_WORDS: usize = 8;
 
-/// How models speak of themselves, in a text of any length.
-const SELF_DESCRIPTIONS: &[&str] = &[
-    "as an ai language model",
-    "as a language model",
-    "as an ai assistant",
-    "i'm just an ai",
-    "как языковая модель",
-    "как ии-ассистент",
-    "как искусственный интеллект, я",
-];
 /// Words that stand for a text in examples and templates.
 const PLACEHOLDER_WORDS: &[&str] = &[
     "string",
@@ -283,7 +162,7 @@ pub fn find_unusable(text: &str) -> Option<SceneFinding> {
     if !text.chars().any(char::is_alphabetic) {
         return Some(must("degenerate", "the text has no words".to_owned(), None));
     }
-    if let Some(quote) = find_refusal(text, words.len()) {
+    if let Some(quote) = find_refusal(text) {
         let problem = "the model refused, or speaks of itself, instead of writing".to_owned();
         return Some(must("refusal", problem, Some(quote)));
     }
@@ -298,25 +177,59 @@ pub fn find_unusable(text: &str) -> Option<SceneFinding> {
     find_degeneration(text, &words)
 }
 
-/// Returns a text without the lines that a model puts around it: "Here is the revised scene:".
+/// Returns a text without the lines that a model puts around it: "Here is the revised scene:", a label, a
+/// word count.
 #[must_use]
 pub fn strip_address(text: &str) -> &str {
     let mut text = text.trim();
-    if let Some((first, rest)) = text.split_once('\n')
-        && first
-            .trim_end_matches(['*', '_', ' ', '\r'])
-            .ends_with([':', '：'])
-        && is_address(first, PREAMBLES, OWN_TEXT)
+    while let Some((first, rest)) = text.split_once('\n')
+        && is_opening_line(first)
     {
         text = rest.trim_start();
     }
-    if let Some((before, last)) = text.rsplit_once("\n\n")
+    while let Some((before, last)) = text.rsplit_once("\n\n")
         && !last.contains('\n')
-        && is_address(last, POSTSCRIPTS, OWN_OFFERS)
+        && is_closing_line(last)
     {
         text = before.trim_end();
     }
     text
+}
+
+/// Whether a line announces the text, or labels it.
+fn is_opening_line(line: &str) -> bool {
+    let bare = line.trim_end_matches(['*', '_', ' ', '\r']);
+    bare.ends_with([':', '：']) && is_address(line, PREAMBLES, OWN_TEXT) || is_label(line)
+}
+
+/// Whether a line after the text is about it.
+fn is_closing_line(line: &str) -> bool {
+    is_address(line, POSTSCRIPTS, OWN_OFFERS) || is_note(line)
+}
+
+/// Whether a line is nothing but the label of a scene: `**Scene 2**`. A heading may be the author's.
+fn is_label(line: &str) -> bool {
+    let words = split_words(line);
+    let [label, number] = words.as_slice() else {
+        return false;
+    };
+    !line.trim_start().starts_with('#')
+        && LABELS.contains(&label.as_str())
+        && number.chars().all(|c| c.is_ascii_digit())
+}
+
+/// Whether a line is a note about the text.
+fn is_note(line: &str) -> bool {
+    let line = line.trim();
+    let bare = line.trim_start_matches(['*', '_', '(', '[', ' ']);
+    let is_marked = bare.len() < line.len();
+    let folded = bare.to_lowercase().replace('’', "'");
+    let begins = |start: &&str| {
+        let rest = folded.strip_prefix(start);
+        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    NOTES.iter().any(begins)
+        || is_marked && MARKED_NOTES.iter().any(|start| folded.starts_with(start))
 }
 
 /// Whether a line speaks to the user who asked for the text.
@@ -338,9 +251,15 @@ fn find_address(text: &str) -> Option<String> {
     // Up to the colon: prose may begin with "Sure" as well.
     let before = first.split_once([':', '：']).map(|(before, _)| before);
     let opening = before.filter(|before| is_address(before, PREAMBLES, OWN_TEXT));
-    let last = text.trim().lines().next_back().unwrap_or_default();
-    let closing = Some(last).filter(|last| is_address(last, POSTSCRIPTS, OWN_OFFERS));
-    opening.or(closing).map(str::to_owned)
+    let label = Some(first).filter(|first| is_label(first));
+    let mut lines = text.trim().lines().rev();
+    let closing = lines.next().filter(|last| is_closing_line(last));
+    let note = || text.lines().find(|line| is_note(line));
+    opening
+        .or(label)
+        .or(closing)
+        .or_else(note)
+        .map(str::to_owned)
 }
 
 /// Returns a slot that is not filled: `[insert description here]`.
@@ -361,39 +280,6 @@ fn find_slot(text: &str) -> Option<String> {
     None
 }
 
-/// Returns the opening of a text that is a refusal.
-fn find_refusal(text: &str, words: usize) -> Option<String> {
-    // A refusal says so at once; later in a text the same words are dialogue or thought.
-    let opening: String = text.trim().chars().take(REFUSAL_OPENING_CHARS).collect();
-    // A character may say it.
-    if opening.starts_with(['"', '“', '«', '„', '—', '–', '-', '‘', '\'']) {
-        return None;
-    }
-    let folded = opening.to_lowercase().replace('’', "'");
-    let folded = folded.trim_start_matches(['*', '_', '#', '>', ' ']);
-    let has = |phrases: &[&str]| phrases.iter().any(|phrase| folded.contains(phrase));
-    let apologises = || {
-        APOLOGIES.iter().any(|(apology, inability)| {
-            apology.iter().any(|start| folded.starts_with(start)) && has(inability)
-        })
-    };
-    let declines = || DECLINES.iter().any(|phrase| declines_task(folded, phrase)) && has(TASKS);
-    let cites_policy = || has(&["violates", "against"]) && has(&["content polic", "guidelines"]);
-    let refuses = words <= MAX_REFUSAL_WORDS
-        && (has(REFUSALS) || apologises() || declines() || cites_policy());
-    (refuses || has(SELF_DESCRIPTIONS))
-        .then(|| opening.lines().next().unwrap_or_default().to_owned())
-}
-
-/// Whether a phrase of declining is followed by a verb for what models are asked to do.
-fn declines_task(folded: &str, phrase: &str) -> bool {
-    folded.match_indices(phrase).any(|(at, _)| {
-        let rest = folded.get(at + phrase.len()..).unwrap_or_default();
-        let near: String = rest.chars().take(VERB_REACH).collect();
-        TASK_VERBS.iter().any(|verb| near.contains(verb))
-    })
-}
-
 /// Returns the finding that a text repeats itself, or is markup.
 fn find_degeneration(text: &str, words: &[String]) -> Option<SceneFinding> {
     let lines: Vec<&str> = text
@@ -401,6 +287,12 @@ fn find_degeneration(text: &str, words: &[String]) -> Option<SceneFinding> {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
+    // Also where the answer was cut off, so that it cannot be parsed.
+    if text.trim_start().starts_with(['{', '}']) || text.trim_start().starts_with("[{") {
+        let problem = "the text is data (JSON), not prose".to_owned();
+        let first = lines.first().map(|&line| line.to_owned());
+        return Some(must("degenerate", problem, first));
+    }
     let is_markup = |line: &&&str| {
         line.starts_with(['#', '|', '<', '`', '=', '~']) || !line.chars().any(char::is_alphanumeric)
     };
@@ -430,7 +322,12 @@ fn find_degeneration(text: &str, words: &[String]) -> Option<SceneFinding> {
     let phrases = words.len().saturating_sub(PHRASE_WORDS - 1);
     let different: HashSet<&[String]> = words.windows(PHRASE_WORDS).collect();
     // A third of it twice: prose stays far above, and a text that is given two times is half.
-    (words.len() >= MIN_DEGENERATE_WORDS && different.len() * 3 < phrases * 2).then(|| {
+    let repeats = match words.len() {
+        MIN_DEGENERATE_WORDS.. => different.len() * 3 < phrases * 2,
+        MIN_SHORT_DEGENERATE_WORDS.. => different.len() * 2 < phrases,
+        _ => false,
+    };
+    repeats.then(|| {
         let problem = format!(
             "the text repeats itself: {} of {phrases} phrases are different",
             different.len()
@@ -474,12 +371,6 @@ pub fn find_missing_cast<'n>(
     // Some missing is the judge's business; a scene without anybody of its cast is another scene.
     let nobody = !cast.is_empty() && missing.len() == cast.len() && !told_by_one;
     (missing, nobody)
-}
-
-/// Whether a model declines in this text, instead of doing what it was asked for.
-#[must_use]
-pub fn is_refusal(text: &str) -> bool {
-    find_refusal(text, split_words(text).len()).is_some()
 }
 
 /// Whether a text is nothing but a slot: `[Name]`, `<description>`.
@@ -532,54 +423,25 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_no_scenes_in_english_and_russian() {
-        for refusal in [
-            "I'm sorry, but I can't help with planning this story.",
-            "I’m sorry, but I can’t continue with this.",
-            "I cannot assist with that request. Is there something else?",
-            "As an AI language model, I have no opinions. Elena opened the drawer.",
-            "К сожалению, я не могу написать эту сцену.",
-            "Извините, но я не могу помочь с этим.",
-            "I'm sorry, I can't generate a scene in which Elena opens the drawer.",
-            "I apologize, but I cannot generate this about Elena and Marcus.",
-            "**Sorry**, I won't write that. Please give me another idea for Elena.",
-            "Es tut mir leid, aber ich kann diese Szene mit Elena nicht schreiben.",
-            "Je suis désolé, mais je ne peux pas écrire cette scène avec Elena.",
-            "Lo siento, no puedo continuar con esta historia.",
-            "I do not feel comfortable writing this scene with Elena.",
-            "This request violates the content policy. Elena stays where she is.",
-        ] {
-            assert_eq!(check_of(refusal).as_deref(), Some("refusal"), "{refusal}");
-        }
-        for prose in [
-            "“I'm sorry, but I can't,” said Elena, and shut the drawer.",
-            "— Я не могу помочь, — сказала Елена и закрыла ящик.",
-            "I cannot help thinking of the sea. It was grey that day.",
-            "Sorry as she was, Elena shut the drawer. There was nothing that she could not bear.",
-            "I can't swim. I told him so, and he laughed, and pushed me in.",
-            "It is against the law to sell maps here. Elena sold three.",
-            "I will not forget the scene at the harbour. The boats were on fire.",
-            "Elena opened the drawer. There was only dust.",
-        ] {
-            assert_eq!(check_of(prose), None, "{prose}");
-        }
-        let long = format!("I'm sorry, but I can say it now. {}", distinct_prose(200));
-        assert_eq!(check_of(&long), None, "a story may begin like this");
-    }
-
-    #[test]
     fn markup_and_repetition_are_no_scenes() {
         let hashes = "##\n".repeat(2_000);
         let headings = "## Blueprint\n## Who is who\n## What is true\nElena.";
         let lines = format!("It began.\n{}", "The door was shut.\n".repeat(12));
         let looped = "and then he went on and ".repeat(30);
-        for text in ["", "…", "***", &hashes, headings, &lines, &looped] {
+        let short = format!("Elena. {}", "The ".repeat(30));
+        let answers = "Yes. No. ".repeat(18);
+        let json = "{\"scene\": \"Elena opened the drawer.\", \"words\": 4}";
+        let cut = "[{\"text\": \"Elena opened";
+        for text in [
+            "", "…", "***", &hashes, headings, &lines, &looped, &short, &answers, json, cut,
+        ] {
             assert_eq!(check_of(text).as_deref(), Some("degenerate"), "{text:.40}");
         }
-        assert_eq!(
-            check_of("# The drawer\n\nElena opened it. It was empty."),
-            None
-        );
+        let cry =
+            "“No,” said Elena. “No, no, no, no, no.” She ran down the stairs and out to the boats.";
+        for prose in ["# The drawer\n\nElena opened it. It was empty.", cry] {
+            assert_eq!(check_of(prose), None, "{prose}");
+        }
     }
 
     #[test]
@@ -590,6 +452,9 @@ mod tests {
             format!("**Here's the revised scene:**\n{prose}"),
             format!("{prose}\n\nLet me know if you'd like any changes!"),
             format!("  {prose}  "),
+            format!("**Scene 2**\n\n{prose}"),
+            format!("{prose}\n\n*Word count: 42. This scene establishes Elena's grief.*"),
+            format!("{prose}\n\n(This scene shows her grief.)\n\nWord count: 7"),
         ] {
             assert_eq!(strip_address(&text), prose, "{text}");
         }
@@ -609,6 +474,14 @@ mod tests {
                 "placeholder",
             ),
             ("Elena went to {name}, and came back.", "placeholder"),
+            (
+                "**Scene 2** Elena opened it.\n*Word count: 42. This scene establishes grief.*",
+                "address",
+            ),
+            (
+                "Elena opened it.\n[Note: the drawer returns later.]\nThen she left.",
+                "address",
+            ),
         ] {
             assert_eq!(check_of(text).as_deref(), Some(check), "{text}");
         }
@@ -616,6 +489,9 @@ mod tests {
             "Elena read it: the drawer was empty [she had known]. Then she left.",
             "Here is what she knew: the drawer was empty.",
             "He asked a thing. Would you like it?",
+            "This scene she would remember. She shut the drawer.",
+            "Elena read it.\n*Note to self*, it said, *burn this*.",
+            "She counted. The word count of the letter was ninety.",
         ] {
             assert_eq!(check_of(prose), None, "{prose}");
         }

@@ -14,6 +14,7 @@ pub mod guidance;
 pub mod prompts;
 pub mod reading;
 mod record;
+pub mod refusal;
 pub mod review;
 pub mod rule_reader;
 mod sentences;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::tools::{self, TickTool};
-use crate::generation::acceptance;
+use crate::generation::{acceptance, refusal};
 use crate::memory::{EntryKind, StoryMemory};
 
 /// Number of actions above which a plan gets a warning.
@@ -137,7 +137,7 @@ impl TickPlan {
                     field: field.to_owned(),
                     found: text.trim().to_owned(),
                 });
-            } else if acceptance::is_refusal(text) {
+            } else if refusal::is_refusal(text) {
                 problems.push(PlanRefused::Declined(field));
             }
         }
