@@ -11,7 +11,7 @@ use domain::generation::{
 use domain::ids::CanonicalHash;
 use domain::node::{Node, Progress, Status};
 use domain::operation::Verb;
-use domain::ports::Snapshot;
+use domain::ports::{FileStatResult, Snapshot};
 use domain::record::{self, ChangeRecords};
 use domain::review::Review;
 use domain::search::split_words;
@@ -320,6 +320,17 @@ pub(super) fn is_written_by_hand(ctx: &Context<'_>, tree: &Tree, node: &Node) ->
     node.progress == Progress::Complete || has_prose(ctx, tree, node)
 }
 
+/// Returns the file of a scene's prose, if it is missing or empty.
+pub(super) fn find_missing_prose(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
+    let is_missing = |path: &String| match ctx.files.stat_file(path) {
+        FileStatResult::Missing => true,
+        FileStatResult::Present(stamp) => stamp.size == 0,
+        // Nothing is known about it, and what is there must not be written a second time.
+        FileStatResult::Refused(_) | FileStatResult::Unavailable(_) => false,
+    };
+    prose_path(ctx, tree, node).filter(is_missing)
+}
+
 /// Returns the path of the next scene to write: approved, and without prose.
 ///
 /// # Errors
@@ -329,13 +340,15 @@ pub fn next_unwritten_scene(ctx: &Context<'_>) -> Result<String, Failure> {
     for node in tree.all_preorder() {
         let known = record::read_record::<Generation>(&*state, &Generation::record_key(node.id))?;
         // A held scene waits for a person and is skipped; a changed blueprint makes both kinds open
-        // again. Without a generation prose is written by hand or imported: nobody asked to replace it.
+        // again, and a file that is gone a complete one. Without a generation prose is written by hand or
+        // imported: nobody asked to replace it.
         let settled = match known {
             Some(known) => {
-                matches!(
-                    known.status,
-                    GenerationStatus::Complete | GenerationStatus::Held
-                ) && Some(known.blueprint) == node.content.canonical_hash()
+                let is_settled = match known.status {
+                    GenerationStatus::Complete => find_missing_prose(ctx, &tree, node).is_none(),
+                    status => status == GenerationStatus::Held,
+                };
+                is_settled && Some(known.blueprint) == node.content.canonical_hash()
             }
             None => is_written_by_hand(ctx, &tree, node),
         };

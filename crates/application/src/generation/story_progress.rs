@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::material::{MAX_SEARCHED_TICKS, find_scene_or_parent};
-use super::start_generation::is_written_by_hand;
+use super::start_generation::{find_missing_prose, is_written_by_hand};
 use crate::approval_need::decision_next_step;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -151,7 +151,14 @@ fn step_of_scene(
     };
     let step = current.as_ref().map(|known| known.step);
     match status {
-        Some(GenerationStatus::Complete) => return None,
+        Some(GenerationStatus::Complete) => {
+            // Not written again by itself: the file may only have been moved, and a text costs money.
+            let file = find_missing_prose(ctx, tree, node)?;
+            return needs_person(
+                format!("the text of `{path}` was written, and its file `{file}` is missing"),
+                format!("tl story write {path}   # or restore the file"),
+            );
+        }
         Some(GenerationStatus::Held) if step == Some(GenerationStep::Choose) => {
             return needs_person(
                 format!("the variants of `{path}` wait for a choice"),

@@ -44,6 +44,7 @@ mod search;
 mod shape;
 mod shape_attached;
 mod shared_state;
+mod story_progress;
 mod tick;
 mod tickets;
 mod trail;

@@ -1,0 +1,67 @@
+//! How the story goes on, by what is recorded and what is in the files.
+
+use application::generation::start_generation::next_unwritten_scene;
+use application::generation::story_progress::{StoryStep, next_story_step};
+use domain::generation::{Generation, GenerationStatus};
+use domain::ids::Principal;
+use domain::operation::{Channel, NewOperation, Verb};
+use domain::ports::Store;
+use domain::record::record_changed_fact;
+
+use crate::world::World;
+
+const PROSE: &str = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
+const PATH: &str = "act-1/chapter-01/scene-0101";
+
+/// Returns a story whose only scene is written.
+fn written_story() -> World {
+    let world = World::with_story();
+    world.files.edit(PROSE, "Elena opened the drawer.\n");
+    let mut tx = world.store.begin_write().unwrap();
+    let node = tx.nodes_by_alias("scene-0101").unwrap().remove(0);
+    let blueprint = node.content.canonical_hash().unwrap();
+    let at = world.ctx().clock.now();
+    let complete = Generation {
+        status: GenerationStatus::Complete,
+        ..Generation::begin_writing(node.id, PATH.to_owned(), blueprint, at)
+    };
+    let key = Generation::record_key(node.id);
+    tx.record_operation(NewOperation {
+        at,
+        by: Principal::System,
+        channel: Channel::System,
+        verb: Verb::Write,
+        summary: "write".to_owned(),
+        key: None,
+        facts: record_changed_fact(&key, None, Some(&complete))
+            .into_iter()
+            .collect(),
+        texts: Vec::new(),
+    })
+    .unwrap();
+    tx.commit().unwrap();
+    world
+}
+
+/// Defect: "everything in the plan is written", while the book said "not written yet".
+#[test]
+fn a_written_scene_whose_file_is_gone_needs_a_person_and_is_the_next_to_write() {
+    let world = written_story();
+    let step = || next_story_step(&world.ctx(), &[]).unwrap();
+    assert_eq!(step(), StoryStep::Written { until: None });
+    assert!(next_unwritten_scene(&world.ctx()).is_err());
+    world.files.delete(PROSE);
+    let StoryStep::NeedsPerson {
+        scene,
+        why,
+        next_step,
+    } = step()
+    else {
+        panic!("a person should be needed");
+    };
+    assert_eq!(scene, PATH);
+    assert!(why.contains(PROSE), "{why}");
+    let command = format!("tl story write {PATH}");
+    assert!(next_step.starts_with(&command), "{next_step}");
+    assert_eq!(next_unwritten_scene(&world.ctx()).unwrap(), PATH);
+}
