@@ -193,6 +193,8 @@ const NUMBER_WORDS: &[(&str, u64)] = &[
     ("последняя", u64::MAX),
 ];
 const MAX_HEADING_CHARS: usize = 90;
+/// Maximum number of words of an author's name; two authors have more than one.
+const MAX_AUTHOR_WORDS: usize = 8;
 
 /// Returns what a line of plain text begins, if it is a heading.
 pub(super) fn read_heading_line(line: &str) -> Option<HeadingRank> {
@@ -353,6 +355,56 @@ pub(super) fn rank_depths(headings: &[(usize, String)]) -> Vec<(usize, HeadingRa
         ranks.push((*depth, rank));
     }
     ranks
+}
+
+/// Whether the first heading is the title of the book, on the same depth as its parts or chapters: `# Salt`,
+/// `# Part One`. The words of all others of that depth have to say what they are.
+pub(super) fn is_title_above_equals(headings: &[(usize, String)]) -> bool {
+    let Some(((depth, title), others)) = headings.split_first() else {
+        return false;
+    };
+    let mut equals = others.iter().filter(|(other, _)| other == depth).peekable();
+    let is_outermost = others.iter().all(|(other, _)| other >= depth);
+    is_outermost
+        && equals.peek().is_some()
+        && rank_of_heading(title).is_none()
+        && [HeadingRank::Part, HeadingRank::Chapter]
+            .into_iter()
+            .any(|rank| {
+                equals
+                    .clone()
+                    .all(|(_, title)| rank_of_heading(title) == Some(rank))
+            })
+}
+
+/// Returns the author of a line such as `by Anna Carter`.
+pub(super) fn read_by_line(line: &str) -> Option<String> {
+    let line = line.trim().trim_matches(['*', '_']).trim();
+    let (by, author) = line.split_once(char::is_whitespace)?;
+    let is_by = matches!(
+        by.to_lowercase().trim_end_matches(':'),
+        "by" | "von" | "par" | "por" | "di" | "автор" | "autor" | "author"
+    );
+    let author = author.trim();
+    // A name is short and of capitals, but for `and` and `de`: "By Monday the rain stopped" is prose.
+    let is_part = |word: &str| word.starts_with(char::is_uppercase) || word.chars().count() <= 3;
+    let is_name = author.starts_with(char::is_uppercase)
+        && author.split_whitespace().count() <= MAX_AUTHOR_WORDS
+        && author.split_whitespace().all(is_part)
+        && !author.ends_with(['!', '?', ',', ';', ':', '…']);
+    (is_by && is_name).then(|| author.to_owned())
+}
+
+/// Whether a line may be a title: short, and no sentence.
+pub(super) fn is_title_line(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty()
+        && line.chars().count() <= MAX_HEADING_CHARS
+        && line.chars().any(char::is_alphabetic)
+        && !line.starts_with(['"', '“', '«', '„', '—', '–', '-', '「'])
+        && !line.ends_with(['.', '!', '?', ',', ';', ':', '…', '”', '»', '"', '。'])
+        && !is_scene_break(line)
+        && read_heading_line(line).is_none()
 }
 
 #[cfg(test)]

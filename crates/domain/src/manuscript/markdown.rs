@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::Manuscript;
-use super::builder::{ManuscriptBuilder, push_block};
-use super::heading_words::{HeadingRank, is_scene_break, rank_depths, rank_of_heading};
+use super::builder::{ManuscriptBuilder, clean_title, push_block};
+use super::heading_words::{
+    HeadingRank, is_scene_break, is_title_above_equals, rank_depths, rank_of_heading, read_by_line,
+};
 use crate::front_matter::{parse_front_matter, split_front_matter};
 use crate::text::count_with_noun;
 
@@ -26,7 +28,8 @@ pub(super) fn read_markdown(text: &str) -> Manuscript {
         (!names.is_empty()).then(|| names.join(", "))
     });
     builder.set_title(about.get_text("title"), author);
-    let blocks = read_blocks(&mut builder, text);
+    let mut blocks = read_blocks(&mut builder, text);
+    take_title_page(&mut blocks, &mut builder);
     // From all headings at once: whether `#` is the book, a part or a chapter depends on the
     // others.
     let ranks = rank_depths(&list_headings(&blocks));
@@ -86,13 +89,7 @@ fn read_blocks(builder: &mut ManuscriptBuilder, text: &str) -> Vec<MarkdownBlock
 }
 
 fn list_headings(blocks: &[MarkdownBlock]) -> Vec<(usize, String)> {
-    blocks
-        .iter()
-        .filter_map(|block| match block {
-            MarkdownBlock::Heading { depth, title } => Some((*depth, title.clone())),
-            _ => None,
-        })
-        .collect()
+    blocks.iter().filter_map(as_heading).collect()
 }
 
 fn push_blocks(
@@ -112,6 +109,41 @@ fn push_blocks(
             MarkdownBlock::Break => builder.break_scene(),
             MarkdownBlock::Paragraph(text) => builder.push_paragraph(&text),
         }
+    }
+}
+
+/// Takes the title and the author's line from the beginning, where the title stands on the same depth as the
+/// parts or chapters. With other text below it, it is a heading like the others: a dedication.
+fn take_title_page(blocks: &mut Vec<MarkdownBlock>, builder: &mut ManuscriptBuilder) {
+    let headings = list_headings(blocks);
+    let (title, author, taken) = match blocks.as_slice() {
+        [
+            MarkdownBlock::Heading { title, .. },
+            MarkdownBlock::Heading { .. },
+            ..,
+        ] => (title.clone(), None, 1),
+        [
+            MarkdownBlock::Heading { title, .. },
+            MarkdownBlock::Paragraph(text),
+            MarkdownBlock::Heading { .. },
+            ..,
+        ] => match read_by_line(text) {
+            Some(author) => (title.clone(), Some(author), 2),
+            None => return,
+        },
+        _ => return,
+    };
+    if is_title_above_equals(&headings) {
+        builder.set_title(clean_title(&title), author);
+        blocks.drain(..taken);
+    }
+}
+
+/// Returns depth and title of a block that is a heading.
+fn as_heading(block: &MarkdownBlock) -> Option<(usize, String)> {
+    match block {
+        MarkdownBlock::Heading { depth, title } => Some((*depth, title.clone())),
+        MarkdownBlock::Break | MarkdownBlock::Paragraph(_) => None,
     }
 }
 
@@ -271,6 +303,38 @@ mod tests {
         assert_eq!(chapters[1].title.as_deref(), Some("Chapter 2: Rain"));
         assert_eq!(chapters[1].scenes[0].title.as_deref(), Some("At noon"));
         assert_eq!(book.left_out, ["1 comment of the Markdown text"]);
+    }
+
+    /// Defect: the title became an empty part, and the compiled book had the project's name.
+    #[test]
+    fn a_title_on_the_depth_of_the_parts_is_the_title_of_the_book() {
+        for text in [
+            "# Salt\n\n# Part One\n\n## The gate\n\nA.\n\n# Part Two\n\n## Rain\n\nB.\n",
+            "# Salt\n\nby Ann Bo\n\n# Part One\n\n## The gate\n\nA.\n\n# Part Two\n\n## Rain\n\nB.\n",
+        ] {
+            let book = read_markdown(text);
+            assert_eq!(book.title.as_deref(), Some("Salt"));
+            let author = text.contains("by ").then_some("Ann Bo");
+            assert_eq!(book.author.as_deref(), author);
+            let parts = book.parts.iter().map(|part| part.title.as_deref());
+            assert_eq!(
+                parts.collect::<Vec<_>>(),
+                [Some("Part One"), Some("Part Two")]
+            );
+            assert_eq!(book.preamble, "");
+        }
+        let book = read_markdown("# Salt\n\n# Chapter 1\n\nA.\n\n# Chapter 2\n\nB.\n");
+        assert_eq!(
+            (book.title.as_deref(), book.scenes().count()),
+            (Some("Salt"), 2)
+        );
+        for text in [
+            "# Dedication\n\nFor my mother.\n\n# Part One\n\n## The gate\n\nA.\n",
+            "# Salt\n\n# Rain\n\nA.\n\n# Snow\n\nB.\n",
+            "# Prologue\n\n# Part One\n\n## The gate\n\nA.\n",
+        ] {
+            assert_eq!(read_markdown(text).title, None, "{text}");
+        }
     }
 
     #[test]
