@@ -277,6 +277,13 @@ fn request_plan<T>(
             Ok(answered) => answered,
             Err(unanswered) => {
                 answer.spent.extend(unanswered.spent.iter().cloned());
+                // The plan of the turn before is paid for; another turn would only have refined it.
+                if unanswered.class == ErrorClass::BudgetExceeded && !answer.plan.is_null() {
+                    match app.run(|ctx| take(ctx, &answer)) {
+                        Err(failure) if failure.kind == FailureKind::Invalid => {}
+                        taken => return taken.map(Ok),
+                    }
+                }
                 if let Some(problem) = unanswered.answer_problem() {
                     return Ok(Err((answer, problem)));
                 }
@@ -325,6 +332,11 @@ fn request_plan<T>(
                     "{}. Answer with the whole plan again.",
                     failure.message
                 )));
+            }
+            // Another run was faster: nothing of this answer is kept, but it was paid for.
+            Err(failure) if failure.kind == FailureKind::Conflict => {
+                app.run(|ctx| record_spending(ctx, &answer.spent))?;
+                return Err(failure);
             }
             taken => return taken.map(Ok),
         }
