@@ -157,8 +157,9 @@ pub(super) fn request_nonce(state: &dyn Snapshot, around: &StoryState) -> Result
 }
 
 pub(super) fn stale_answer() -> Failure {
-    Failure::conflict("stale answer: the story has moved on, or it answers another request")
-        .with_step("tl story tick   # begin it again")
+    let what =
+        "stale answer: another run moved the story on meanwhile, or it answers another request";
+    Failure::conflict(what).with_step("tl story tick   # begin it again")
 }
 
 /// Returns the project's template; an unreadable one is replaced by the default.

@@ -113,7 +113,9 @@ fn manuscript_failure(refused: &ManuscriptRefused) -> Failure {
         ManuscriptRefused::UnknownFormat { .. } => Failure::invalid(message)
             .with_step("save it as DOCX or Markdown, then import that")
             .with_step("tl import FILE --format text   # if it is plain text"),
-        ManuscriptRefused::NotText { .. } => Failure::invalid(message),
+        ManuscriptRefused::NotText { .. } => Failure::invalid(message)
+            .with_step("save it as UTF-8 in your editor, and import it again")
+            .with_step("iconv -f WINDOWS-1251 -t UTF-8 FILE > NEW   # if that is its encoding"),
         ManuscriptRefused::Damaged { .. } | ManuscriptRefused::MissingFile { .. } => {
             Failure::invalid(message)
                 .with_step("open it in the program that wrote it, and save it again")

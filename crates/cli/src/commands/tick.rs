@@ -422,7 +422,7 @@ fn print_outcome(app: &App, outcome: &TickOutcome) {
                 "failures",
             );
             app.ui.print_message(format_args!(
-                "parked after {failures}; the story continues with the next tick"
+                "parked after {failures}; `tl story tick` goes on with the next one"
             ));
         }
         _ => {
