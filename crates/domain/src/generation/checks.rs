@@ -1,17 +1,22 @@
 //! Checks of a scene that need no model: ending, length, leaked ids, coverage, repetition,
 //! continuity, and the acceptance floors.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::acceptance;
 use super::continuity::{self, SceneContext};
 use super::guidance::{ForbiddenPhrase, find_forbidden_words};
 use super::record::{FindingSeverity, SceneFinding};
+use crate::inflection::{LatinEndings, possible_stems};
 use crate::memory::{EntryKind, StoryMemory};
 use crate::search::split_words;
 
 /// Number of consecutive words whose repetition is reported.
 const REPEATED_PHRASE_WORDS: usize = 8;
+/// Length of the phrases that a revision keeps, in words.
+const KEPT_PHRASE_WORDS: usize = 3;
+/// Minimum length of the words that show what a text is about.
+const MIN_KEPT_WORD_CHARS: usize = 5;
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', '…', '。', '！', '？', '—'];
 const CLOSERS: &[char] = &[
     '"', '\'', '”', '’', '»', '“', '」', '』', ')', '*', '_', ' ', '\n',
@@ -189,6 +194,27 @@ fn find_repetition(words: &[String]) -> Option<String> {
     None
 }
 
+/// Whether a text goes on from the one it revises: a tenth of the phrases is kept, or half of the longer
+/// words in any form, as where tense or point of view change. Unrelated texts share neither.
+#[must_use]
+pub(super) fn is_revision_of(before: &[String], now: &[String]) -> bool {
+    let known: HashSet<&[String]> = now.windows(KEPT_PHRASE_WORDS).collect();
+    let phrases = before.windows(KEPT_PHRASE_WORDS);
+    let (total, kept) = (
+        phrases.len(),
+        phrases.filter(|phrase| known.contains(phrase)).count(),
+    );
+    if total == 0 || kept * 10 >= total {
+        return true;
+    }
+    let stems_of = |word: &String| possible_stems(word, LatinEndings::Plain);
+    let stems: HashSet<String> = now.iter().flat_map(stems_of).collect();
+    let is_long = |word: &&String| word.chars().count() >= MIN_KEPT_WORD_CHARS;
+    let long: HashSet<&String> = before.iter().filter(is_long).collect();
+    let is_kept = |word: &&&String| stems_of(word).iter().any(|stem| stems.contains(stem));
+    !long.is_empty() && long.iter().filter(is_kept).count() * 2 >= long.len()
+}
+
 /// Returns a run of words common to both texts that is too long for coincidence.
 fn find_shared_run(before: &[String], now: &[String]) -> Option<String> {
     // Longer than within one scene: a recap may legitimately quote a phrase of the scene before.
@@ -197,4 +223,44 @@ fn find_shared_run(before: &[String], now: &[String]) -> Option<String> {
     now.windows(length)
         .find(|window| known.contains(window))
         .map(|window| window.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_shares_phrases_or_words_with_its_text() {
+        let text = "Elena pulled at the drawer until it gave. Inside there was only dust. The map, drawn by her \
+                    father, was gone. She shut the drawer and listened to the stairs.";
+        for (now, expected) in [
+            // One sentence is another, and most of it is cut.
+            (
+                "Elena pulled at the drawer until it gave. Inside lay cold ash.",
+                true,
+            ),
+            // Another point of view and another tense.
+            (
+                "I pull at my drawer. It gives. Nothing inside, just dust. My father's map isn't there. I listen.",
+                true,
+            ),
+            (
+                "Marcus walked along the harbour all night. The boats were burning, and nobody came to \
+                 help him. By dawn the pier was ash, and he counted the masts that were left.",
+                false,
+            ),
+            ("Elena went.", false),
+        ] {
+            let is_revision = is_revision_of(&split_words(text), &split_words(now));
+            assert_eq!(is_revision, expected, "{now}");
+        }
+        let russian = split_words("Елена дёрнула ящик. Внутри была только пыль, и карта исчезла.");
+        let present = split_words("Елена дёргает ящик. Внутри пыль. Карта исчезла.");
+        assert!(is_revision_of(&russian, &present));
+        assert!(!is_revision_of(
+            &russian,
+            &split_words("Марк шёл вдоль берега до утра.")
+        ));
+        assert!(is_revision_of(&split_words("No."), &split_words("Never.")));
+    }
 }

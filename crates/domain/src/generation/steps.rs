@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::acceptance;
 use super::checks::{self, SceneExpectations};
 use super::contradiction::weigh_against_canon;
-use super::record::{Generation, GenerationStatus, GenerationStep, SceneFinding, count_findings};
+use super::record::{
+    FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding, count_findings,
+};
 use super::review;
 use super::variants;
 use super::verdict::SceneVerdict;
@@ -109,7 +111,10 @@ pub fn apply_answer(
             generation.revisions += 1;
             if acceptance::find_unusable(&generation.draft).is_some() {
                 // Not worth a judge: the draft before it stays, with its findings.
-                return revert_revision(generation, judging);
+                return revert_revision(generation, None, judging);
+            }
+            if let Some(finding) = find_replacement(generation) {
+                return revert_revision(generation, Some(finding), judging);
             }
             choose_step_after_text(generation, is_cut);
         }
@@ -235,9 +240,31 @@ fn hold_unusable(
         .map_err(|refused| refused.to_string())
 }
 
-/// Reverts a revision that is no scene, and concludes with the findings of the draft before it.
-fn revert_revision(generation: &mut Generation, judging: JudgeReview<'_>) -> Result<(), String> {
+/// Returns the finding that a revision of the author's text is another text. A draft of the model's own may
+/// be written again from the beginning.
+fn find_replacement(generation: &Generation) -> Option<SceneFinding> {
+    generation.words?;
+    let (before, _) = generation.before_revision.as_ref()?;
+    let is_revision = checks::is_revision_of(&split_words(before), &split_words(&generation.draft));
+    (!is_revision).then(|| SceneFinding {
+        check: "revision".to_owned(),
+        severity: FindingSeverity::Should,
+        problem: "the model wrote another text instead of revising this one; it was not kept"
+            .to_owned(),
+        quote: None,
+        against: None,
+    })
+}
+
+/// Reverts a revision that is no scene or another one, and concludes with the findings of the draft before
+/// it, and with why.
+fn revert_revision(
+    generation: &mut Generation,
+    why: Option<SceneFinding>,
+    judging: JudgeReview<'_>,
+) -> Result<(), String> {
     restore_draft(generation);
+    generation.findings.extend(why);
     judging.review.last_iteration = judging.review.iteration;
     conclude_iteration(generation, judging.review, judging.said, judging.policy)
         .map_err(|refused| refused.to_string())
@@ -259,4 +286,38 @@ fn is_worse(revised: &Generation, (text, findings): &(String, Vec<SceneFinding>)
     let (words, words_before) = (split_words(&revised.draft).len(), split_words(text).len());
     // With findings of the same weight, a text that lost most of its words fixed nothing.
     now > before || (now == before && words * 5 < words_before * 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{CanonicalHash, Digest32, NodeId};
+    use crate::time::Timestamp;
+
+    /// Defect: the author's scene was replaced by an unrelated one, because its length fitted.
+    #[test]
+    fn a_revision_of_the_authors_text_is_not_another_text() {
+        let revision = |draft: &str, words: Option<usize>| Generation {
+            step: GenerationStep::Revise,
+            draft: draft.to_owned(),
+            words,
+            before_revision: Some((
+                "Elena pulled at the drawer until it gave. Inside there was only dust.".to_owned(),
+                Vec::new(),
+            )),
+            ..Generation::begin_writing(
+                NodeId(1),
+                "scene-0101".to_owned(),
+                CanonicalHash(Digest32::of_bytes(b"")),
+                Timestamp::from_millis(0),
+            )
+        };
+        let other = "Marcus walked along the harbour all night, and nobody came to help him.";
+        let found = find_replacement(&revision(other, Some(12)));
+        assert_eq!(found.map(|it| it.check).as_deref(), Some("revision"));
+        // A draft that no author wrote may be written again.
+        assert_eq!(find_replacement(&revision(other, None)), None);
+        let revised = "Elena pulled at the drawer until it gave. Inside lay cold ash.";
+        assert_eq!(find_replacement(&revision(revised, Some(12))), None);
+    }
 }
