@@ -29,7 +29,11 @@ pub(super) fn read_markdown(text: &str) -> Manuscript {
     });
     builder.set_title(about.get_text("title"), author);
     let mut blocks = read_blocks(&mut builder, text);
-    take_title_page(&mut blocks, &mut builder);
+    take_title_page(
+        &mut blocks,
+        about.get_text("title").as_deref(),
+        &mut builder,
+    );
     // From all headings at once: whether `#` is the book, a part or a chapter depends on the
     // others.
     let ranks = rank_depths(&list_headings(&blocks));
@@ -114,7 +118,11 @@ fn push_blocks(
 
 /// Takes the title and the author's line from the beginning, where the title stands on the same depth as the
 /// parts or chapters. With other text below it, it is a heading like the others: a dedication.
-fn take_title_page(blocks: &mut Vec<MarkdownBlock>, builder: &mut ManuscriptBuilder) {
+fn take_title_page(
+    blocks: &mut Vec<MarkdownBlock>,
+    known: Option<&str>,
+    builder: &mut ManuscriptBuilder,
+) {
     let headings = list_headings(blocks);
     let (title, author, taken) = match blocks.as_slice() {
         [
@@ -133,7 +141,8 @@ fn take_title_page(blocks: &mut Vec<MarkdownBlock>, builder: &mut ManuscriptBuil
         },
         _ => return,
     };
-    if is_title_above_equals(&headings) {
+    // Where the title is known, another heading is something else.
+    if known.is_none_or(|known| known == title) && is_title_above_equals(&headings) {
         builder.set_title(clean_title(&title), author);
         blocks.drain(..taken);
     }
@@ -335,6 +344,10 @@ mod tests {
         ] {
             assert_eq!(read_markdown(text).title, None, "{text}");
         }
+        let named = "---\ntitle: Salt\n---\n# Rain\n\n# Part One\n\n## The gate\n\nA.\n";
+        let book = read_markdown(named);
+        assert_eq!(book.title.as_deref(), Some("Salt"));
+        assert_eq!(book.parts[0].title.as_deref(), Some("Rain"));
     }
 
     #[test]
