@@ -4,8 +4,8 @@ use application::generation::start_generation::next_unwritten_scene;
 use application::generation::story_progress::{StoryStep, next_story_step};
 use domain::generation::{Generation, GenerationStatus};
 use domain::ids::Principal;
-use domain::operation::{Channel, NewOperation, Verb};
-use domain::ports::Store;
+use domain::operation::{Channel, Verb};
+use domain::ports::NewOperation;
 use domain::record::record_changed_fact;
 
 use crate::world::World;
