@@ -7,7 +7,6 @@ use super::acceptance;
 use super::continuity::{self, SceneContext};
 use super::guidance::{ForbiddenPhrase, find_forbidden_words};
 use super::record::{FindingSeverity, SceneFinding};
-use crate::inflection::{LatinEndings, possible_stems};
 use crate::memory::{EntryKind, StoryMemory};
 use crate::search::split_words;
 
@@ -15,8 +14,8 @@ use crate::search::split_words;
 const REPEATED_PHRASE_WORDS: usize = 8;
 /// Length of the phrases that a revision keeps, in words.
 const KEPT_PHRASE_WORDS: usize = 3;
-/// Minimum length of the words that show what a text is about.
-const MIN_KEPT_WORD_CHARS: usize = 5;
+/// Number of letters by which two words are forms of one; longer words show what a text is about.
+const KEPT_STEM_CHARS: usize = 4;
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', '…', '。', '！', '？', '—'];
 const CLOSERS: &[char] = &[
     '"', '\'', '”', '’', '»', '“', '」', '』', ')', '*', '_', ' ', '\n',
@@ -207,12 +206,13 @@ pub(super) fn is_revision_of(before: &[String], now: &[String]) -> bool {
     if total == 0 || kept * 10 >= total {
         return true;
     }
-    let stems_of = |word: &String| possible_stems(word, LatinEndings::Plain);
-    let stems: HashSet<String> = now.iter().flat_map(stems_of).collect();
-    let is_long = |word: &&String| word.chars().count() >= MIN_KEPT_WORD_CHARS;
+    // By their first letters: endings carry tense, case and number in most languages.
+    let stem_of = |word: &String| word.chars().take(KEPT_STEM_CHARS).collect::<String>();
+    let stems: HashSet<String> = now.iter().map(stem_of).collect();
+    let is_long = |word: &&String| word.chars().count() > KEPT_STEM_CHARS;
     let long: HashSet<&String> = before.iter().filter(is_long).collect();
-    let is_kept = |word: &&&String| stems_of(word).iter().any(|stem| stems.contains(stem));
-    !long.is_empty() && long.iter().filter(is_kept).count() * 2 >= long.len()
+    let kept = long.iter().filter(|word| stems.contains(&stem_of(word)));
+    !long.is_empty() && kept.count() * 2 >= long.len()
 }
 
 /// Returns a run of words common to both texts that is too long for coincidence.
