@@ -133,11 +133,11 @@ fn find_replacement<'f>(
         }
         place += usize::from(is_sibling(&removed) && removed.progress != Progress::Complete);
     }
-    let added = facts.iter().filter_map(|fact| match fact {
+    let mut added = facts.iter().filter_map(|fact| match fact {
         Fact::NodeAdded { node } if is_sibling(node) => Some(&**node),
         _ => None,
     });
-    Ok(added.skip(place).next())
+    Ok(added.nth(place))
 }
 
 /// Returns the file that the scenarios of a ticket are in.

@@ -17,8 +17,9 @@ use domain::settings::Storage;
 use crate::hook_missed_calls::remove_old_files;
 use crate::wiring::Project;
 
-/// The folder of the marks, relative to the project.
-const FOLDER: &str = ".throughline/news-marks";
+/// The folder of the marks, relative to the project. Every `.gitignore` that earlier versions wrote
+/// has this prefix: a branch from before must not get an untracked folder.
+const FOLDER: &str = ".throughline/.tl-news-marks";
 
 /// The mark of one session, and the journal as it is at this event.
 #[derive(Clone, Debug)]

@@ -188,7 +188,7 @@ impl ChangeCollector {
                 name: after
                     .as_ref()
                     .or(before.as_ref())
-                    .and_then(|body| find_record_name(body)),
+                    .and_then(find_record_name),
                 change: match (before, after) {
                     (None, _) => RecordChange::Added,
                     (_, None) => RecordChange::Removed,

@@ -25,7 +25,7 @@ fn run(session: &Session<'_>, command: &str) -> String {
 }
 
 fn change_act(project: &Project, text: &str) {
-    project.write(ACT, &format!("# Act 1\n\n{text}\n"));
+    project.write(ACT, format!("# Act 1\n\n{text}\n"));
     project.ok(&["status"]);
 }
 

@@ -1,6 +1,11 @@
 //! A plan from its first step to its last by the prompts alone: planned in the main worktree, carried out
 //! by two agents in worktrees of their own, merged, and nothing is left to do.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the files of worktrees beside the project"
+)]
+
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};

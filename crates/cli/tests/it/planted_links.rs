@@ -31,7 +31,7 @@ const OWN_FOLDERS: &[&str] = &[
     "last-good-profiles",
     "logs",
     "missed-calls",
-    "news-marks",
+    ".tl-news-marks",
     "profiles",
 ];
 

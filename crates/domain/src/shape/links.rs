@@ -42,7 +42,7 @@ fn read_target(text: &str, at: usize, opener: char) -> Option<Range<usize>> {
                 head.and_then(|head| before.get(head..))
                     .is_some_and(|found| found.eq_ignore_ascii_case(name))
             };
-            let is_link = LINK_ATTRIBUTES.iter().any(|name| is_attribute(&name));
+            let is_link = LINK_ATTRIBUTES.iter().any(is_attribute);
             is_link.then(|| start..find_end(text, start, &[opener, '\n', '#']))
         }
         _ => None,
@@ -118,7 +118,7 @@ mod tests {
         let mut at = 0;
         while let Some(range) = find_link_target(text, at) {
             at = range.end;
-            found.push(&text[range]);
+            found.push(text.get(range).expect("a range of the text"));
         }
         let expected = [
             "x/1.md", "x/2 b.md", "x/3.md", "x/4.md", "x/5.png", "x/6.md", "x/7.md",
