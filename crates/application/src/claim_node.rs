@@ -228,7 +228,7 @@ pub(crate) fn release_ended_document(
             let asked = claim::ReleaseRequest {
                 node: &key,
                 session: &ctx.session,
-                // Whoever holds it: nothing is left to exclude others from.
+                // Regardless of the holder: nothing is left to exclude others from.
                 by_person: true,
                 token: None,
             };

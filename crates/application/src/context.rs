@@ -148,7 +148,7 @@ pub enum Notice {
         /// Whether it counts as complete all the same, because the gate only warns.
         is_complete: bool,
     },
-    /// A milestone that somebody else called complete, although its intents are not carried out here.
+    /// A milestone that another session called complete, although its intents are not carried out here.
     NotCarriedOut { node: String, why: String },
     /// Tickets that came finished with git, although no decision and no commit here shows it.
     Believed { nodes: Vec<String> },

@@ -253,7 +253,9 @@ fn run_proof(
         ProofCheck::Test {
             test, run, report, ..
         } => {
-            let before = report.as_deref().map(|path| ReportBefore::look(ctx, path));
+            let before = report
+                .as_deref()
+                .map(|path| ReportBefore::stat_before(ctx, path));
             let ran = run_command(run)?;
             let reported = match &before {
                 Some(before) => before.find_outcome(ctx, test),
@@ -290,7 +292,7 @@ fn run_proof(
             let has_content = match ctx.files.read_file(path, MAX_PROOF_FILE_BYTES) {
                 // An empty file proves nothing: it is what `touch` leaves.
                 FileReadResult::Text { text, .. } => !text.trim().is_empty(),
-                // A picture or another file that is no text; an empty one is text.
+                // A picture or another file without text; an empty one is text.
                 FileReadResult::Unreadable { .. } => true,
                 FileReadResult::Missing => false,
             };

@@ -35,7 +35,7 @@ pub(crate) fn digest_lines(inputs: &[String]) -> Digest32 {
     Digest32::of_bytes(inputs.join("\n").as_bytes())
 }
 
-/// Says which inputs a command changed while it ran: its result is stale at once, whoever changed
+/// Says which inputs a command changed while it ran: its result is stale at once, also when a person changed
 /// them.
 pub(crate) fn describe_changed_inputs(before: &[String], after: &[String]) -> Option<String> {
     let path_of = |line: &String| {

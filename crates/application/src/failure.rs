@@ -339,7 +339,7 @@ impl From<KeepRefused> for Failure {
     fn from(error: KeepRefused) -> Self {
         match error {
             KeepRefused::Approval(refused) => refused.into(),
-            // Whoever knows the reader adds the step about the parent.
+            // The caller, who knows the reader, adds the step about the parent.
             KeepRefused::NotStale { .. } | KeepRefused::ParentNotApproved { .. } => {
                 Self::refused(error.to_string())
             }

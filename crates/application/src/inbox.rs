@@ -318,7 +318,7 @@ fn list_waiting_plans<'t>(
     })
 }
 
-/// Whether a plan is invalid because one above it is: it is that one that somebody has to see to.
+/// Whether a plan is invalid because one above it is: that one needs attention.
 fn is_below_unusable(tree: &Tree, node: &Node) -> bool {
     node.status() == Status::Invalid
         && tree

@@ -34,7 +34,7 @@ pub(crate) fn is_held_by_later(
     let own = list_default_inputs(state, node)?;
     let is_input = |file: &String| match inputs.is_empty() {
         true => own.is_empty() || own.contains(file),
-        false => inputs.iter().any(|input| covers(input, file)),
+        false => inputs.iter().any(|input| covers_file(input, file)),
     };
     let milestones = state.load_children(parent)?;
     for later in list_dependent(&milestones, node) {
@@ -56,7 +56,7 @@ pub(crate) fn is_held_by_later(
 }
 
 /// Whether a declared input is a file, its folder, or a pattern for it.
-fn covers(input: &str, file: &str) -> bool {
+fn covers_file(input: &str, file: &str) -> bool {
     let folder = input.trim_end_matches('/');
     file == input
         || file

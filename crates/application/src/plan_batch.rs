@@ -103,7 +103,7 @@ pub enum BatchPurpose {
 
 impl BatchPurpose {
     /// Whether a yes approves: the parent of each plan has to be approved before.
-    fn approves(self) -> bool {
+    fn is_approval(self) -> bool {
         self != Self::RequestChanges
     }
 
@@ -351,7 +351,7 @@ fn find_named<'t>(
         if !named.contains(&node.id) {
             continue;
         }
-        if purpose.approves() {
+        if purpose.is_approval() {
             if node.status() == Status::Approved {
                 found.already_approved.push(tree.alias_path(node));
                 continue;
@@ -397,7 +397,7 @@ fn find_waiting<'t>(
             // Not overruled by a decision about many: approving it needs `--force` for that plan.
             "it was rejected".to_owned()
         } else if let Some(parent) =
-            find_open_parent(tree, node, &selected).filter(|_| purpose.approves())
+            find_open_parent(tree, node, &selected).filter(|_| purpose.is_approval())
         {
             format!(
                 "its parent `{}` is `{}`",

@@ -232,7 +232,7 @@ fn stats_of_tree(
         None => counted.counts_of_all(),
     };
     let scope = top
-        .map(|top| HistoryScope::below(state, tree, top))
+        .map(|top| HistoryScope::load_below(state, tree, top))
         .transpose()?;
     Ok(PlanStats {
         levels: levels
@@ -403,7 +403,7 @@ struct HistoryScope {
 }
 
 impl HistoryScope {
-    fn below(state: &dyn Snapshot, tree: &Tree, top: NodeId) -> Result<Self, Failure> {
+    fn load_below(state: &dyn Snapshot, tree: &Tree, top: NodeId) -> Result<Self, Failure> {
         let below = tree.subtree_preorder(top);
         let nodes: HashSet<NodeId> = below.iter().map(|node| node.id).collect();
         let readings = read_records::<SceneReading>(state, "")?.into_iter();

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::next_work::{NextItem, list_next_work};
 use crate::observe::load_plan_tree;
 
-/// Where a project is when somebody begins to work in it.
+/// Where a project is when a user begins to work in it.
 #[derive(Clone, Debug)]
 pub struct StartingPoint {
     /// The first of what can be done; `None` if nothing waits.

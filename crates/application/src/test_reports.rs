@@ -32,7 +32,7 @@ pub(crate) enum ReportedTest {
 }
 
 impl<'r> ReportBefore<'r> {
-    pub(crate) fn look(ctx: &Context<'_>, report: &'r str) -> Self {
+    pub(crate) fn stat_before(ctx: &Context<'_>, report: &'r str) -> Self {
         Self {
             report,
             stamps: stat_report_files(ctx, report),

@@ -1,4 +1,4 @@
-//! Addresses of the documentation, for messages: whoever installed the program has none of its files.
+//! Addresses of the documentation, for messages: a user of a package has none of its files.
 
 /// Where the documentation is published.
 const DOCUMENTATION_URL: &str = "https://github.com/throughline/throughline/blob/main/docs";

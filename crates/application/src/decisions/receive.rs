@@ -84,7 +84,7 @@ impl DecisionChanges {
     }
 
     /// Returns the keys of the nodes about which some are news: not only at another place.
-    fn news(&self) -> HashSet<&str> {
+    fn list_news(&self) -> HashSet<&str> {
         let is_news = |(before, after): &&(Option<KnownDecision>, KnownDecision)| {
             before
                 .as_ref()
@@ -425,7 +425,7 @@ pub(crate) fn receive_decisions(
     let changed = ChangesByNode::from_changes(changes);
     let mut affected = find_affected_nodes(tx, &after, &changed)?;
     if let Some(followed) = &followed {
-        let news = changes.news();
+        let news = changes.list_news();
         for (id, key) in &followed.renamed {
             // Its decisions are the same, at another place.
             affected.remove(id);

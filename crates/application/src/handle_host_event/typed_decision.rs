@@ -116,7 +116,7 @@ fn decide_typed(ctx: &Context<'_>, typed: TypedDecision) -> Result<CommandAnswer
         .requires_person();
     // A code for a question that was cut proves nothing about the part that was not shown.
     let is_answer = !needs_question || is_shown && rendered.is_whole();
-    // Said in so many words: the line to type is the only thing that a typed answer has to agree to.
+    // Said explicitly: the line to type is the only thing that a typed answer has to agree to.
     let is_forced = typed.force >= question.required_force;
     if !is_answer || !is_forced {
         let hint = match (&typed.code, is_shown) {

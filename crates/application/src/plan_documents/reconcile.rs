@@ -202,7 +202,7 @@ pub(crate) fn list_completed(facts: &[Fact]) -> HashSet<NodeId> {
     completed.collect()
 }
 
-/// Reports milestones among nodes that somebody else called complete, although their intents are not
+/// Reports milestones among nodes that another session called complete, although their intents are not
 /// carried out in the files here. They count as complete all the same, as in every other clone.
 pub(crate) fn report_unchanged_intents(
     ctx: &Context<'_>,

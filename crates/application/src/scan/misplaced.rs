@@ -13,7 +13,7 @@ use crate::context::{Context, Notice};
 /// Maximum number of folders that are read below one whose name is misspelt.
 const MAX_WALKED_FOLDERS: usize = 100;
 
-fn join(folder: &str, name: &str) -> String {
+fn join_path(folder: &str, name: &str) -> String {
     match folder {
         "" => name.to_owned(),
         _ => format!("{folder}/{name}"),
@@ -31,7 +31,7 @@ pub(crate) fn list_misplaced_beside(ctx: &Context<'_>, folder: &str) -> Vec<(Str
         found.extend(expected.filter(is_free).map(|expected| (path, expected)));
     };
     for entry in ctx.files.list_folder(folder) {
-        let path = join(folder, &entry.name);
+        let path = join_path(folder, &entry.name);
         // Most folders end here, unread: their names are no plan's.
         let may_be_plan = || find_expected_path(ctx.profiles, &format!("{path}/plan.md")).is_some();
         match entry.kind {
@@ -39,7 +39,7 @@ pub(crate) fn list_misplaced_beside(ctx: &Context<'_>, folder: &str) -> Vec<(Str
             FolderEntryKind::Folder if may_be_plan() => {
                 let inside = ctx.files.list_folder(&path).into_iter();
                 let files = inside.filter(|entry| entry.kind == FolderEntryKind::File);
-                files.for_each(|entry| add(join(&path, &entry.name)));
+                files.for_each(|entry| add(join_path(&path, &entry.name)));
             }
             FolderEntryKind::Folder if is_misspelt_plan_folder(ctx.profiles, &entry.name) => {
                 list_files_in(ctx, path).into_iter().for_each(&mut add);
@@ -59,7 +59,7 @@ fn list_files_in(ctx: &Context<'_>, top: String) -> Vec<String> {
             break;
         };
         for entry in ctx.files.list_folder(&folder) {
-            let path = join(&folder, &entry.name);
+            let path = join_path(&folder, &entry.name);
             match entry.kind {
                 FolderEntryKind::Folder => folders.push_back(path),
                 FolderEntryKind::File => files.push(path),

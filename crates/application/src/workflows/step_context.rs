@@ -330,7 +330,7 @@ impl StepContext {
             return Ok(missing);
         };
         let root = load_node(state, document.record.node)?;
-        // Somebody else may have called it complete: in another worktree, or without a look at the
+        // Another session may have called it complete: in another worktree, or without a look at the
         // files.
         let unchanged = match ctx.actor.is_human() {
             true => Vec::new(),

@@ -538,7 +538,7 @@ fn a_yes_overrides_the_warnings_of_its_question_and_no_later_rejection() {
     assert_eq!(question.required_force, Force::Warnings);
     let shown = question.render_for(QuestionChannel::Form).text;
     assert!(shown.contains("accepts these warnings"), "{shown}");
-    // Somebody else rejects the text while the person reads.
+    // Another person rejects the text while the person reads.
     reject(&world, "chapter-01", "dull");
     let late = say_yes(&world, &question);
     assert_refused(late, FailureKind::Refused, "dull");

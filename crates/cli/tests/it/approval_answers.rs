@@ -28,7 +28,7 @@ fn approved_by_person() -> Project {
     project.write(Project::ACT, crate::ACT_TEXT);
     project.write(Project::CHAPTER, "# Chapter 1\n\n## Characters\n- Mara\n");
     let all = ["approve", "--all"];
-    let approved = project.run_as_person("ann", "", &all);
+    let approved = project.run_as_person("ann", "y\n", &all);
     assert_eq!(approved.code, 0, "{}", approved.stdout);
     project
 }
@@ -382,7 +382,7 @@ fn the_dashboards_checkbox_overrides_what_its_page_showed_and_no_later_rejection
             assert_eq!(project.session("s").prompt(&no).block(), None);
         }
         let answer = browser.post("/do/approve", &form);
-        // Whoever ticked the box for the warnings has not seen the rejection.
+        // A person who ticked the box for the warnings has not seen the rejection.
         assert_eq!(answer.status == 303, !is_warned, "{form}: {answer:?}");
         assert_eq!(project.status(node) == "approved", !is_warned, "{form}");
     }

@@ -1,6 +1,6 @@
 //! Sentences of a text with their words: who is named, what is direct speech, and which value belongs to whom.
 //!
-//! Grammar by position alone: whoever is not certain says so, and a person decides.
+//! Grammar by position alone: what is not certain is said to be so, and a person decides.
 
 use crate::search::{is_unspaced_script, is_word_char};
 
@@ -66,7 +66,7 @@ const LINKS: &[&str] = &[
     "was", "were", "is", "are", "of", "in", "on", "been", "был", "была", "было", "были", "в",
     "war", "waren", "ist", "sind",
 ];
-/// Words after which something mostly belongs to somebody else.
+/// Words after which something mostly belongs to someone else.
 const TURNS: &[&str] = &[
     "into", "at", "to", "from", "in", "on", "with", "and", "but", "while", "than", "their", "your",
     "my", "our", "a", "an", "another", "someone", "в", "на", "к", "с", "из", "от", "и", "а", "но",
@@ -201,7 +201,7 @@ impl Sentence<'_> {
         self.words.iter().any(|word| is_name(word, names))
     }
 
-    /// Returns whether somebody with one of these names acts in the narration; `Some(false)` if it may be a dream,
+    /// Returns whether a person with one of these names acts in the narration; `Some(false)` if it may be a dream,
     /// a memory or a document.
     pub(super) fn find_action(&self, names: &[String]) -> Option<bool> {
         let acts = (0..self.words.len()).any(|at| self.is_acting_name(at, names));
@@ -234,7 +234,7 @@ impl Sentence<'_> {
         is_first && is_joined && !is_owner && mark(before).is_some_and(|it| !it.is_spoken)
     }
 
-    /// Whether the narration says of somebody with one of these names that one of these things has the value at a
+    /// Whether the narration says of a person with one of these names that one of these things has the value at a
     /// position. `stated` are the words of the fact, which separate nothing.
     pub(super) fn gives_value(
         &self,

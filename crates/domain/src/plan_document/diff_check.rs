@@ -99,7 +99,7 @@ pub fn apply_milestone(
 ) -> Result<PatchedFiles, Vec<UnappliedChange>> {
     let mut files = PatchedFiles::new();
     let apply = |change: &CodeChange| {
-        // Somebody who writes the tests first, or goes on after an interruption, has some already.
+        // An executor who writes the tests first, or goes on after an interruption, has some already.
         if is_patch_applied(&change.diff, &change.file, &files, read_file) {
             return None;
         }

@@ -501,7 +501,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever applies a diff twice has it once.
+        /// A diff that is applied twice is there once.
         #[test]
         fn an_applied_diff_is_recognised(
             before in prop::collection::vec("[a-d]", 1..8),

@@ -113,7 +113,7 @@ fn read_entries(folder: &Path, left: &mut usize) -> Vec<(String, bool)> {
             is_within
         })
         .filter_map(|entry| {
-            // A name that is no text says nothing about the kind of project.
+            // A name that is not Unicode says nothing about the kind of project.
             let name = entry.file_name().into_string().ok()?;
             let kind = entry.file_type().ok()?;
             // Links are neither: what they lead to may lie outside of the directory.
