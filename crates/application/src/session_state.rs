@@ -22,9 +22,13 @@ pub(crate) fn load_event_state(
     event: &HostEvent,
 ) -> Result<SessionState, Failure> {
     let mut session = load_session_state(state, &event.session)?;
-    // The same id in another host is another conversation.
-    if session.conversation.host != Some(event.host) {
-        session.conversation = Conversation::of_host(Some(event.host));
+    match session.conversation.host {
+        // The same id in another host is another conversation.
+        Some(host) if host != event.host => {
+            session.conversation = Conversation::of_host(Some(event.host));
+        }
+        // A command of the session may have come before its first event.
+        _ => session.conversation.host = Some(event.host),
     }
     Ok(session)
 }

@@ -32,8 +32,8 @@ pub fn collect_rules(
             .any(|level| !level.root && level.file.is_some());
         if profile.name == MILESTONES_PROFILE && is_on("frozen") {
             rules.push(
-                "A plan document is changed with `tl doc` (set, add-milestone, apply), not in its file; a frozen one does \
-                 not change any more: `tl doc revise` starts its next revision."
+                "A plan document is changed by commands (`tl doc apply` takes several changes), not in its file; a frozen \
+                 one does not change any more: `tl doc revise` starts its next revision."
                     .to_owned(),
             );
         }

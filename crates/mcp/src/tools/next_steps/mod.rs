@@ -416,12 +416,6 @@ mod tests {
                 "act-1",
                 "asks the person, or waits for them",
             ),
-            (
-                &ask_to_revalidate_next_step("act-1"),
-                "plan_stale",
-                "act-1",
-                "shows what changed above it; plan_keep asks the person",
-            ),
         ] {
             assert_eq!(
                 render_step(step, &tools, &profiles),
@@ -429,6 +423,14 @@ mod tests {
                 "{step}"
             );
         }
+        assert_eq!(
+            render_step(&ask_to_revalidate_next_step("act-1"), &tools, &profiles),
+            json!({
+                "tool": "call_tool",
+                "arguments": { "tool": "plan_stale", "arguments": { "node": "act-1" } },
+                "why": "shows what changed above it; plan_keep asks the person",
+            })
+        );
         for step in ["edit README.md", "edit the plan"] {
             assert_eq!(render_step(step, &tools, &profiles), json!({ "do": step }));
         }
