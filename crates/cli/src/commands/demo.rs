@@ -252,8 +252,13 @@ impl Demo {
     }
 
     fn print_command(&self, program: &str, words: &[&str]) {
+        self.print_piped_command(program, words, "");
+    }
+
+    /// Prints a command whose output goes through `pipe`.
+    fn print_piped_command(&self, program: &str, words: &[&str], pipe: &str) {
         let words: Vec<String> = words.iter().map(|word| quote_word(word)).collect();
-        let line = format!("$ {program} {}", words.join(" "));
+        let line = format!("$ {program} {}{pipe}", words.join(" "));
         self.ui.print_line(styled(INFO, &line));
     }
 
@@ -361,7 +366,7 @@ impl Demo {
 
     /// Runs `tl plan` and prints the first lines of its long output.
     fn run_plan_truncated(&self, words: &[&str]) -> Result<(), Failure> {
-        self.print_command("tl", &[words, &["|", "head", "-12"]].concat());
+        self.print_piped_command("tl", words, " | head -12");
         let app = App::new(self.ui, Some(self.root.clone()))?;
         // Calls the use case directly: the command would print the whole prompt.
         let request = application::plan_node::PlanRequest {

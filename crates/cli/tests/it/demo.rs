@@ -15,6 +15,7 @@ fn the_demo_walks_the_whole_life() {
         "↻ stale",
         "$ tl revalidate chapter 1 --keep",
         "$ tl restore act 1 -1",
+        "$ tl plan act 1 | head -12",
         "$ tl undo",
         "$ tl check",
         "Throughline (hierarchy gate): ",
