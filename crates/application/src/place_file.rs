@@ -99,7 +99,7 @@ fn find_free_folder(ctx: &Context<'_>, file: &str, expected: &str) -> Option<(St
     let at = (0..was.len().min(now.len())).rfind(|at| was[*at] != now[*at])?;
     let stem = now[at].trim_end_matches(|c: char| c.is_ascii_digit());
     let width = now[at].len() - stem.len();
-    // The file of a plan has no number of its own, and a folder without one is no numbered plan.
+    // The file of a plan has no number of its own, and a folder without one is not a numbered plan.
     if width == 0 || at + 1 == was.len() {
         return None;
     }
