@@ -15,6 +15,12 @@ use crate::plan_document;
 use crate::record::Recorded;
 use crate::stamp::Stamp;
 
+/// Number of files up to which they are in the record itself.
+///
+/// Every hook reads the record to see whether the last operation was completed. After an approval of a
+/// thousand plans a list within it made every later hook parse and hash two hundred kilobytes.
+const MAX_FILES_IN_RECORD: usize = 8;
+
 /// Note of a state that was built from operations, by a recovery, a restore or a move: the last of
 /// them.
 ///
@@ -29,13 +35,33 @@ pub struct FileWrites {
     /// Digest of the request, by which a repeated request is recognised (idempotency).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<VersionHash>,
+    /// The files; none are here while [`Self::listed`] stands for them.
     pub files: Vec<FileWrite>,
+    /// Digest of the files, where they are many and have a record of their own ([`FileList`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed: Option<Digest32>,
     /// Sessions whose files are updated. They are rendered from the state, so no text is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<Stamp>,
     /// Proves that this working copy made the record, if the store is shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Digest32>,
+}
+
+/// The files of a redo record that has too many for itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FileList(pub Vec<FileWrite>);
+
+impl Recorded for FileList {
+    const KIND: &'static str = "file-list";
+}
+
+impl FileList {
+    fn digest(&self) -> Digest32 {
+        let lines: String = self.0.iter().map(FileWrite::render_line).collect();
+        Digest32::of_bytes(lines.as_bytes())
+    }
 }
 
 /// One file with its content hashes before and after; `None` if it does not exist.
@@ -60,6 +86,32 @@ impl Recorded for FileWrites {
 }
 
 impl FileWrites {
+    /// Whether a record of this kind is part of a redo entry: the record itself or its list of files.
+    #[must_use]
+    pub fn is_redo_record(kind: &str) -> bool {
+        kind == Self::KIND || kind == FileList::KIND
+    }
+
+    /// Moves many files into a list of their own.
+    #[must_use]
+    pub fn split_off_list(mut self) -> (Self, Option<FileList>) {
+        if self.files.len() <= MAX_FILES_IN_RECORD {
+            return (self, None);
+        }
+        let list = FileList(std::mem::take(&mut self.files));
+        self.listed = Some(list.digest());
+        (self, Some(list))
+    }
+
+    /// Puts the files back; `None` if this is not the list that was split off.
+    #[must_use]
+    pub fn with_list(mut self, list: FileList) -> Option<Self> {
+        (self.listed.take() == Some(list.digest())).then_some(Self {
+            files: list.0,
+            ..self
+        })
+    }
+
     /// Returns the record key of a working copy.
     #[must_use]
     pub fn record_key(working_copy: &str) -> String {
@@ -87,18 +139,13 @@ impl FileWrites {
     }
 
     fn expected_seal(&self, working_copy: &str) -> Option<Digest32> {
-        let files = || {
-            self.files
-                .iter()
-                .map(|file| format!("\n{:?} {:?} {:?}", file.path, file.before, file.after))
-        };
+        let files = || self.files.iter().map(FileWrite::render_line);
         let sessions = || {
             self.sessions
                 .iter()
                 .map(|stamp| format!("\nsession {stamp}"))
         };
-        // Covers every field that decides what is written. Paths are quoted by `{:?}`, so that a
-        // line break in one cannot imitate another entry.
+        // Covers every field that decides what is written.
         (!working_copy.is_empty()).then(|| {
             let lines: String = files().chain(sessions()).collect();
             let text = format!("{working_copy} {}{lines}", self.operation);
@@ -110,14 +157,11 @@ impl FileWrites {
     /// keeps.
     #[must_use]
     pub fn files_of_operation(operation: &Operation) -> Vec<FileWrite> {
-        let written = operation.facts.iter().find_map(|fact| match fact {
-            Fact::RecordChanged {
-                record,
-                after: Some(after),
-                ..
-            } if record.kind == Self::KIND => serde_json::from_value::<Self>(after.clone()).ok(),
-            _ => None,
-        });
+        let written =
+            find_changed_record::<Self>(operation).and_then(|written| match written.listed {
+                None => Some(written),
+                Some(_) => written.with_list(find_changed_record(operation)?),
+            });
         let is_backup = |path: &str| {
             operation.facts.iter().any(
                 |fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path),
@@ -136,7 +180,25 @@ impl FileWrites {
     }
 }
 
+/// Returns the record of a type that an operation changed.
+fn find_changed_record<T: Recorded>(operation: &Operation) -> Option<T> {
+    operation.facts.iter().find_map(|fact| match fact {
+        Fact::RecordChanged {
+            record,
+            after: Some(after),
+            ..
+        } if record.kind == T::KIND => serde_json::from_value(after.clone()).ok(),
+        _ => None,
+    })
+}
+
 impl FileWrite {
+    /// Renders the file as a line of what seals and digests cover. The path is quoted, so that a line break
+    /// in one cannot imitate another file.
+    fn render_line(&self) -> String {
+        format!("\n{:?} {:?} {:?}", self.path, self.before, self.after)
+    }
+
     /// Returns what a redo has to do about a file whose current content is `found`.
     #[must_use]
     pub fn redo_action(&self, found: Option<VersionHash>) -> RedoAction {
@@ -232,6 +294,7 @@ mod tests {
             operation: OperationId(7),
             request: None,
             files,
+            listed: None,
             sessions: Vec::new(),
             seal: None,
         };
@@ -260,6 +323,33 @@ mod tests {
             "copy-1",
             "the name is not told to others"
         );
+    }
+
+    #[test]
+    fn many_files_have_a_list_of_their_own_and_only_that_list_fits() {
+        let file = |number: usize| FileWrite {
+            path: format!("acts/{number}.md"),
+            ..write(None, Some("new"))
+        };
+        let of = |count: usize| FileWrites {
+            operation: OperationId(7),
+            request: None,
+            files: (0..count).map(file).collect(),
+            listed: None,
+            sessions: Vec::new(),
+            seal: None,
+        };
+        let few = of(MAX_FILES_IN_RECORD);
+        assert_eq!(few.clone().split_off_list(), (few, None));
+        let many = of(MAX_FILES_IN_RECORD + 1).with_seal("copy");
+        let (record, list) = many.clone().split_off_list();
+        let list = list.unwrap();
+        assert!(record.files.is_empty());
+        assert!(!record.has_valid_seal("copy"), "the seal covers the files");
+        let mut other = list.clone();
+        other.0[0].path = "acts/evil.md".to_owned();
+        assert_eq!(record.clone().with_list(other), None);
+        assert_eq!(record.with_list(list), Some(many));
     }
 
     #[test]

@@ -450,7 +450,9 @@ impl UndoneState {
     ) -> Result<Option<Fact>, UndoRefused> {
         // The redo record of file writes is not restored; the files themselves are reverted one by
         // one.
-        if matches!(fact, Fact::RecordChanged { record, .. } if record.kind == FileWrites::KIND) {
+        if let Fact::RecordChanged { record, .. } = fact
+            && FileWrites::is_redo_record(&record.kind)
+        {
             return Ok(None);
         }
         // Statuses are derived, so a later change of one is no reason to refuse. The caller runs a

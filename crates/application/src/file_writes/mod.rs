@@ -16,10 +16,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::calling_session::ProcessIdentity;
 use domain::fact::Fact;
-use domain::file_writes::{BUILT_NOTE, FileWrite, FileWrites};
+use domain::file_writes::{BUILT_NOTE, FileList, FileWrite, FileWrites};
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{FileReadResult, Snapshot, StoreFault, Transaction};
-use domain::record;
+use domain::record::{self, ChangeRecords};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -167,7 +167,7 @@ pub(crate) fn complete_writes_within(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
 ) -> Result<(), Failure> {
-    let Some(writes) = load_pending_writes(&*tx)? else {
+    let Some(PendingWrites { writes, digest }) = load_pending_writes(&*tx)? else {
         return Ok(());
     };
     let unwritten = write_files(ctx, tx, &writes, &[])?;
@@ -186,10 +186,9 @@ pub(crate) fn complete_writes_within(
         .as_ref()
         .map(|head| head.summary.clone())
         .unwrap_or_default();
-    let record = entry_digest(&writes);
     let process = load_completed_entry(&*tx)?
         .and_then(|done| done.writer)
-        .filter(|writer| writer.record == record)
+        .filter(|writer| writer.record == digest)
         .map(|writer| writer.process);
     // A neighbour that still runs was about to write them itself, and is not interrupted.
     if !is_running(ctx, process.as_ref()) {
@@ -213,7 +212,7 @@ pub(crate) fn complete_writes_within(
         ctx,
         tx,
         &CompletedEntry {
-            record: Some(record),
+            record: Some(digest),
             interrupted,
             ..CompletedEntry::default()
         },
@@ -225,23 +224,38 @@ fn is_running(ctx: &Context<'_>, process: Option<&ProcessIdentity>) -> bool {
     process.is_some_and(|process| ctx.processes.is_running(process))
 }
 
+/// A redo entry with its files, and the digest that identifies it.
+struct PendingWrites {
+    writes: FileWrites,
+    digest: Digest32,
+}
+
 /// Returns the redo entry that is still to be completed.
-fn load_pending_writes(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
+fn load_pending_writes(state: &dyn Snapshot) -> Result<Option<PendingWrites>, StoreFault> {
     let copy = state.working_copy_secret();
-    let Some(writes) = record::read_record::<FileWrites>(state, &FileWrites::record_key(&copy))?
-    else {
+    let key = FileWrites::record_key(&copy);
+    let Some(writes) = record::read_record::<FileWrites>(state, &key)? else {
         return Ok(None);
     };
+    let digest = entry_digest(&writes);
     let is_pending = match load_completed_entry(state)? {
-        Some(done) => done.record != Some(entry_digest(&writes)),
+        Some(done) => done.record != Some(digest),
         // Either it is the first entry, or the notes were lost. In the latter case only the newest
         // operation can be incomplete: any later one completed it before it began.
         None => state.last_operation_id()? == writes.operation,
     };
-    let is_pending = is_pending && !is_of_former_state(state, writes.operation)?;
+    if !is_pending || is_of_former_state(state, writes.operation)? {
+        return Ok(None);
+    }
+    // Many files have a record of their own, which is read only now: every hook comes this way.
+    let writes = match writes.listed {
+        None => Some(writes),
+        Some(_) => record::read_record(state, &key)?.and_then(|list| writes.with_list(list)),
+    };
     // Others may write to the same store; without the seal their entries could make this working
     // copy write files that nobody here asked for.
-    Ok((is_pending && writes.has_valid_seal(&copy)).then_some(writes))
+    let writes = writes.filter(|writes| writes.has_valid_seal(&copy));
+    Ok(writes.map(|writes| PendingWrites { writes, digest }))
 }
 
 /// Whether an operation is one of those that this state was built from; see [`BUILT_NOTE`].
@@ -259,7 +273,7 @@ fn session_file_path(stamp: &Stamp) -> String {
 pub(crate) fn unwritten_paths(state: &dyn Snapshot) -> Result<BTreeSet<String>, StoreFault> {
     Ok(load_pending_writes(state)?
         .into_iter()
-        .flat_map(|writes| writes.files)
+        .flat_map(|pending| pending.writes.files)
         .map(|file| file.path)
         .collect())
 }
@@ -450,7 +464,9 @@ impl PlannedFiles<'_> {
         // There is one redo entry per working copy. An entry of this same transaction is extended,
         // not treated as left over from another process.
         let own = self.recorded.get().map(|(_, record)| record);
-        let left = load_pending_writes(&*tx)?.filter(|left| own != Some(entry_digest(left)));
+        let left = load_pending_writes(&*tx)?
+            .filter(|left| own != Some(left.digest))
+            .map(|left| left.writes);
         if let Some(left) = left.as_ref().filter(|left| !left.files.is_empty()) {
             // Replacing the entry now would forget those files for good, so this operation has to
             // wait.
@@ -481,15 +497,21 @@ impl PlannedFiles<'_> {
             operation: id,
             request: self.request,
             files,
+            listed: None,
             sessions: self.planned_sessions(),
             seal: None,
         };
-        let after = after.with_seal(&copy);
-        operation.facts.extend(record::record_changed_fact(
-            &key,
-            before.as_ref(),
-            Some(&after),
-        ));
+        let (after, list) = after.with_seal(&copy).split_off_list();
+        let has_list = before
+            .as_ref()
+            .is_some_and(|before| before.listed.is_some());
+        if has_list || list.is_some() {
+            let former = record::read_record::<FileList>(&*tx, &key)?;
+            let facts = &mut operation.facts;
+            facts.change_record(&key, former.as_ref(), list.as_ref());
+        }
+        let facts = &mut operation.facts;
+        facts.change_record(&key, before.as_ref(), Some(&after));
         let mut known: HashSet<&str> = operation.texts.iter().map(String::as_str).collect();
         // Both texts go into the store: `after` to complete the write, `before` because it is about
         // to be replaced and may never have been observed.
@@ -599,7 +621,9 @@ impl PlannedFiles<'_> {
         // The lock was released by the commit: another process may have completed these files
         // since, and written others after them. With eight concurrent writers this
         // happens often.
-        let pending = load_pending_writes(&*tx)?.filter(|writes| writes.operation == operation);
+        let pending = load_pending_writes(&*tx)?
+            .map(|pending| pending.writes)
+            .filter(|writes| writes.operation == operation);
         let unwritten = match &pending {
             Some(writes) => write_files(ctx, &mut *tx, writes, &self.planned_writes())?,
             None => Vec::new(),

@@ -316,6 +316,38 @@ fn an_interrupted_split_makes_each_child_once() {
 }
 
 #[test]
+fn many_files_are_completed_taken_back_and_leave_a_small_record() {
+    let world = World::with_tickets();
+    let parent = world.files.text("tickets/017-quality/ticket.md");
+    let titles: Vec<String> = (1..=12).map(|part| format!("Part {part}")).collect();
+    let paths = || {
+        let paths = world.files.paths().into_iter();
+        paths.filter(|path| path.contains("-part-")).count()
+    };
+    interrupted(&world, |ctx| split_ticket(ctx, &words("017"), &titles));
+    assert_eq!(paths(), 0);
+    complete_file_writes(&world.ctx());
+    assert_eq!(paths(), 12);
+    // The record itself is read before every command.
+    let sizes = |kind: &str| -> Vec<usize> {
+        let state = world.store.begin_read().unwrap();
+        let records = state.records_by_prefix(kind, "").unwrap();
+        let sizes = records.into_iter().map(|(_, body)| body.to_string().len());
+        sizes.collect()
+    };
+    assert!(matches!(sizes("file-writes")[..], [size] if size < 500));
+    assert!(matches!(sizes("file-list")[..], [size] if size > 1_000));
+    let split = operations(&world)[0].id;
+    undo_operations(&world.ctx(), UndoTarget::Operation(split)).unwrap();
+    assert_eq!(paths(), 0);
+    assert_eq!(world.files.text("tickets/017-quality/ticket.md"), parent);
+    // The list goes with the next operation that needs none.
+    let few = ["Left".to_owned(), "Right".to_owned()];
+    split_ticket(&world.ctx(), &words("017"), &few).unwrap();
+    assert!(sizes("file-list").is_empty());
+}
+
+#[test]
 fn a_new_ticket_is_one_operation_that_the_scan_agrees_with() {
     let world = World::with_tickets();
     let request = NewTicket {

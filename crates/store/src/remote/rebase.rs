@@ -12,7 +12,6 @@ use domain::file_writes::FileWrites;
 use domain::ids::{NodeId, OperationId};
 use domain::ports::{NewOperation, StoreFault};
 use domain::rebase::{IdVisitor, visit_fact_ids};
-use domain::record::Recorded;
 use domain::secrets::mask_operation;
 use domain::time::Timestamp;
 
@@ -169,7 +168,7 @@ pub(super) fn follow_redo_entry(
 ) {
     for fact in facts {
         if let Fact::RecordChanged { record, before, .. } = fact
-            && record.kind == FileWrites::KIND
+            && FileWrites::is_redo_record(&record.kind)
         {
             *before = recorded(record);
         }
