@@ -191,8 +191,22 @@ pub(crate) fn once(release: &Path, through: &Path, folder: &Path) -> Outcome {
     for case in of_the_program() {
         runner.sample(case, 1)?;
     }
+    for arguments in USUAL_COMMANDS {
+        sample_with(&mut runner.small.command(arguments), &runner.stdin("")?)?;
+    }
     Ok(())
 }
+
+/// The commands that people and agents type most.
+const USUAL_COMMANDS: [&[&str]; 7] = [
+    &["show", "scene-0101"],
+    &["progress", "scene-0101", "active"],
+    &["status"],
+    &["where"],
+    &["next"],
+    &["tree", "--json"],
+    &["approve", "scene-0102"],
+];
 
 /// Makes the stories with `program` and lets their sessions read, for a comparison of builds.
 pub(super) fn make_suite(
