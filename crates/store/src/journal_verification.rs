@@ -20,8 +20,16 @@ use crate::journal::{
 use crate::long_journal_line::{LineFault, LongOperation, read_long_line};
 use crate::replayed_history::UnparsedOperation;
 
-/// Lines up to this size are read as a whole, which is faster to parse.
-const MAX_BUFFERED_LINE_BYTES: u64 = 32 * 1024 * 1024;
+/// Up to which size a line is read as a whole, which is faster to parse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineBuffer(u64);
+
+impl LineBuffer {
+    /// For a process that ends with the check.
+    pub(crate) const LARGE: Self = Self(32 * 1024 * 1024);
+    /// For a server, which keeps the memory it once needed.
+    pub(crate) const SMALL: Self = Self(1024 * 1024);
+}
 
 /// A line whose hash and texts are right; its operation is not parsed yet.
 #[derive(Deserialize)]
@@ -137,6 +145,7 @@ impl Journal {
     /// operation. The returned contents have no entries.
     pub(crate) fn verify_lines(
         &self,
+        line_buffer: LineBuffer,
         each: &mut dyn FnMut(VerifiedLine) -> Result<(), String>,
     ) -> io::Result<JournalContents> {
         let mut reader = BufReader::with_capacity(1 << 16, File::open(self.path())?);
@@ -150,7 +159,8 @@ impl Journal {
         };
         for number in 2.. {
             let start = contents.good_size;
-            let Some(line) = read_line(&mut reader, &mut buffer, start, prev)? else {
+            let Some(line) = read_line(&mut reader, (&mut buffer, line_buffer), start, prev)?
+            else {
                 break;
             };
             let outcome = match line.is_complete {
@@ -218,20 +228,17 @@ fn read_header(
 /// Reads the line that begins at `start` and follows `prev`; `None` at the end of the file.
 fn read_line(
     reader: &mut BufReader<File>,
-    buffer: &mut Vec<u8>,
+    (buffer, LineBuffer(max_bytes)): (&mut Vec<u8>, LineBuffer),
     start: u64,
     prev: Digest32,
 ) -> io::Result<Option<ReadLine>> {
     buffer.clear();
-    let length = reader
-        .by_ref()
-        .take(MAX_BUFFERED_LINE_BYTES)
-        .read_until(b'\n', buffer)? as u64;
+    let length = reader.by_ref().take(max_bytes).read_until(b'\n', buffer)? as u64;
     if length == 0 {
         return Ok(None);
     }
     let is_complete = buffer.last() == Some(&b'\n');
-    if is_complete || length < MAX_BUFFERED_LINE_BYTES {
+    if is_complete || length < max_bytes {
         let outcome = match std::str::from_utf8(buffer) {
             Err(_) => Err("not UTF-8".to_owned()),
             Ok(text) => verify_short_line(text, prev),
@@ -303,9 +310,16 @@ mod tests {
 
     /// Returns the ids of the verified lines, with the number of their texts, and the damage.
     fn verify_all(journal: &Journal) -> (Vec<(u64, usize)>, Option<JournalDamage>) {
+        verify_with(LineBuffer::SMALL, journal)
+    }
+
+    fn verify_with(
+        line_buffer: LineBuffer,
+        journal: &Journal,
+    ) -> (Vec<(u64, usize)>, Option<JournalDamage>) {
         let mut lines = Vec::new();
         let contents = journal
-            .verify_lines(&mut |line| {
+            .verify_lines(line_buffer, &mut |line| {
                 let operation = line.parse_operation().unwrap();
                 lines.push((operation.operation_id().0, line.text_sizes.len()));
                 Ok(())
@@ -319,8 +333,9 @@ mod tests {
     #[test]
     fn a_line_longer_than_the_buffer_is_verified_like_a_short_one() {
         let folder = tempfile::tempdir().unwrap();
-        for texts in [1, 40] {
-            let (lines, damage) = verify_all(&make_journal(folder.path(), texts));
+        for (texts, line_buffer) in [(3, LineBuffer::LARGE), (3, LineBuffer::SMALL)] {
+            let journal = make_journal(folder.path(), texts);
+            let (lines, damage) = verify_with(line_buffer, &journal);
             assert_eq!(damage, None);
             assert_eq!(lines, [(1, texts), (2, 1)]);
         }
@@ -329,9 +344,9 @@ mod tests {
     #[test]
     fn a_changed_text_in_a_long_line_is_damage_of_that_line() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = make_journal(folder.path(), 40);
+        let journal = make_journal(folder.path(), 3);
         let text = fs::read_to_string(journal.path()).unwrap();
-        fs::write(journal.path(), text.replacen("39\\n39", "39\\n38", 1)).unwrap();
+        fs::write(journal.path(), text.replacen("2\\n2", "2\\n1", 1)).unwrap();
         let (lines, damage) = verify_all(&journal);
         let damage = damage.unwrap();
         assert!(lines.is_empty());
@@ -342,12 +357,12 @@ mod tests {
     #[test]
     fn a_long_line_without_its_end_is_torn() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = make_journal(folder.path(), 40);
+        let journal = make_journal(folder.path(), 3);
         let file = fs::OpenOptions::new()
             .write(true)
             .open(journal.path())
             .unwrap();
-        file.set_len(MAX_BUFFERED_LINE_BYTES + 4096).unwrap();
+        file.set_len(LineBuffer::SMALL.0 + 4096).unwrap();
         let (lines, damage) = verify_all(&journal);
         assert!(lines.is_empty());
         assert!(damage.is_some_and(|damage| damage.torn && damage.line == 2));

@@ -9,6 +9,7 @@ use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
 use super::{SqliteStore, migrate};
 use crate::engine::io_fault;
 use crate::journal::Journal;
+use crate::journal_verification::LineBuffer;
 use crate::replayed_history::{ReplayFault, ReplayedHistory};
 use crate::tables::verify::{store_finding, verify_tables};
 use crate::tables::view::TableView;
@@ -20,7 +21,11 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
     let journal = &store.journal;
     let view = &store.view_for_reading(row);
     let mut findings = Vec::new();
-    let replay_history = || replay_journal(&id, head, journal);
+    let line_buffer = match store.settings.saves_memory {
+        true => LineBuffer::SMALL,
+        false => LineBuffer::LARGE,
+    };
+    let replay_history = || replay_journal(&id, head, journal, line_buffer);
     // The replay is a third of a check and needs nothing of the database, so it has its own thread;
     // but each thread has memory of its own in the allocator, which a process keeps.
     let (of_pages, of_mirror, replay) = std::thread::scope(|scope| {
@@ -106,6 +111,7 @@ fn replay_journal(
     store: &StoreId,
     head: OperationId,
     journal: &Journal,
+    line_buffer: LineBuffer,
 ) -> io::Result<JournalReplay> {
     use StoreFindingKind::{InterruptedOperation, JournalDamaged};
     // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
@@ -113,7 +119,7 @@ fn replay_journal(
     let mut stopped = None;
     let mut last: Option<OperationId> = None;
     let mut is_half_applied = false;
-    let contents = journal.verify_lines(&mut |line| {
+    let contents = journal.verify_lines(line_buffer, &mut |line| {
         let operation = line.parse_operation().map_err(|error| error.to_string())?;
         let id = operation.operation_id();
         // The chain alone would accept a gap in the ids, and ids are what users refer to.
