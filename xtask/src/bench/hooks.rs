@@ -194,11 +194,46 @@ pub(crate) fn once(release: &Path, through: &Path, folder: &Path) -> Outcome {
     for arguments in USUAL_COMMANDS {
         sample_with(&mut runner.small.command(arguments), &runner.stdin("")?)?;
     }
+    let calls = runner.stdin(&render_mcp_calls())?;
+    sample_with(&mut runner.small.command(&["mcp"]), &calls)?;
     Ok(())
 }
 
+/// Renders a session of an MCP client: a list of tools, the call that is made most, and those that go
+/// through every plan.
+fn render_mcp_calls() -> String {
+    let call = |tool: &str, arguments: serde_json::Value| {
+        let params = serde_json::json!({ "name": tool, "arguments": arguments });
+        ("tools/call", params)
+    };
+    let client = serde_json::json!({ "name": "order", "version": "1" });
+    let initialize = serde_json::json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let none = || serde_json::json!({});
+    let scene = serde_json::json!({ "entity_type": "scene", "entity_id": "0101" });
+    let calls = [
+        ("initialize", initialize),
+        ("notifications/initialized", none()),
+        ("tools/list", none()),
+        call("work_where", none()),
+        call("get_entity_state", scene),
+        call("plan_tree", none()),
+        call("plan_stats", none()),
+        call("plan_outline", none()),
+        call("work_check", none()),
+    ];
+    let render = |(id, (method, params)): (usize, (&str, serde_json::Value))| {
+        let mut message =
+            serde_json::json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        if !method.starts_with("notifications/") {
+            message["id"] = id.into();
+        }
+        format!("{message}\n")
+    };
+    calls.into_iter().enumerate().map(render).collect()
+}
+
 /// The commands that people and agents type most.
-const USUAL_COMMANDS: [&[&str]; 7] = [
+const USUAL_COMMANDS: [&[&str]; 8] = [
     &["show", "scene-0101"],
     &["progress", "scene-0101", "active"],
     &["status"],
@@ -206,6 +241,7 @@ const USUAL_COMMANDS: [&[&str]; 7] = [
     &["next"],
     &["tree", "--json"],
     &["approve", "scene-0102"],
+    &["check"],
 ];
 
 /// Makes the stories with `program` and lets their sessions read, for a comparison of builds.

@@ -195,8 +195,19 @@ pub(crate) fn twice(release: &Path, through: &Path, folder: &Path) -> Outcome {
             runner.sample(case, round)?;
         }
     }
+    for arguments in USUAL_COMMANDS {
+        sample_with(&mut runner.project.command(arguments), &runner.stdin("")?)?;
+    }
     Ok(())
 }
+
+/// The commands of a project with tickets that people and agents type most.
+const USUAL_COMMANDS: [&[&str]; 4] = [
+    &["where"],
+    &["next"],
+    &["status"],
+    &["ticket", "new", "Search by words"],
+];
 
 /// Makes the repository with `program`, for a comparison of builds.
 pub(super) fn make_suite(
