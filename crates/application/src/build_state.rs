@@ -14,8 +14,11 @@ use crate::observe::{record_sightings, select_stamps};
 use crate::scan::{FIRST_PLACEHOLDER_ID, ScanScope, save_seen_head, scan_plan_files};
 use crate::working_copy::is_state_shared;
 
-/// Note of a state that is being built: the number of plans recorded so far.
+/// Note of a state that is being built: the number of plans recorded so far; [`BUILT`] after all.
 const BUILD_NOTE_KEY: &str = "scan/build";
+
+/// Value of the note once every plan file was recorded.
+const BUILT: &str = "built";
 
 /// Last operation of a state in which nothing but its beginning is recorded.
 const MAX_NEW_STATE_OPERATION: u64 = 3;
@@ -56,8 +59,8 @@ pub(crate) fn needs_build(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<boo
     if last > MAX_BUILD_OPERATION || is_state_shared(ctx, state)? {
         return Ok(false);
     }
-    if state.load_note(BUILD_NOTE_KEY)?.is_some() {
-        return Ok(true);
+    if let Some(note) = state.load_note(BUILD_NOTE_KEY)? {
+        return Ok(note != BUILT);
     }
     // A small project is recorded with the event itself.
     Ok(last <= MAX_NEW_STATE_OPERATION
@@ -97,15 +100,25 @@ fn record_slice(
     save_seen_head(ctx, tx, false)?;
     let NodeId(next) = tx.next_node_id()?;
     let plans = usize::try_from(next.saturating_sub(1)).unwrap_or_default();
-    let note = seen.is_partial.then(|| plans.to_string());
-    tx.save_note(BUILD_NOTE_KEY, note.as_deref(), ctx.clock.now())?;
+    let note = match seen.is_partial {
+        true => &plans.to_string(),
+        false => BUILT,
+    };
+    tx.save_note(BUILD_NOTE_KEY, Some(note), ctx.clock.now())?;
     Ok(seen.is_partial.then_some(UnfinishedBuild { plans }))
 }
 
-/// Removes the note once every file was recorded.
+/// Notes that every file was recorded. Without the note each hook of a new state would look at every
+/// file to see whether that is so.
 pub(crate) fn finish_build(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
-    if tx.last_operation_id()?.0 <= MAX_BUILD_OPERATION && tx.load_note(BUILD_NOTE_KEY)?.is_some() {
-        tx.save_note(BUILD_NOTE_KEY, None, ctx.clock.now())?;
+    let last = tx.last_operation_id()?.0;
+    if last > MAX_BUILD_OPERATION {
+        return Ok(());
+    }
+    let note = tx.load_note(BUILD_NOTE_KEY)?;
+    let is_expected = last <= MAX_NEW_STATE_OPERATION || note.is_some();
+    if is_expected && note.as_deref() != Some(BUILT) {
+        tx.save_note(BUILD_NOTE_KEY, Some(BUILT), ctx.clock.now())?;
     }
     Ok(())
 }

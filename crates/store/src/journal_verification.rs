@@ -25,8 +25,8 @@ use crate::replayed_history::UnparsedOperation;
 pub(crate) struct LineBuffer(u64);
 
 impl LineBuffer {
-    /// For a process that ends with the check.
-    pub(crate) const LARGE: Self = Self(32 * 1024 * 1024);
+    /// For a process that ends with the check: ten thousand plans, but not fifty thousand.
+    pub(crate) const LARGE: Self = Self(16 * 1024 * 1024);
     /// For a server, which keeps the memory it once needed.
     pub(crate) const SMALL: Self = Self(1024 * 1024);
 }

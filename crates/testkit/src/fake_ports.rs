@@ -45,6 +45,7 @@ impl Clock for FakeClock {
 pub struct FakeFiles {
     files: RefCell<BTreeMap<String, (String, i64)>>,
     writes: Cell<i64>,
+    looks: Cell<usize>,
     /// Files that can be seen and not read now, and files that cannot even be seen.
     unreadable: RefCell<BTreeSet<String>>,
     invisible: RefCell<BTreeSet<String>>,
@@ -86,6 +87,12 @@ impl FakeFiles {
         self.files.borrow().get(path).map(|(text, _)| text.clone())
     }
 
+    /// Returns how often a file was looked at.
+    #[must_use]
+    pub fn looks(&self) -> usize {
+        self.looks.get()
+    }
+
     /// Returns every path.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
@@ -104,6 +111,7 @@ impl FakeFiles {
 
 impl PlanFiles for FakeFiles {
     fn stat_file(&self, path: &str) -> FileStatResult {
+        self.looks.set(self.looks.get() + 1);
         if self.invisible.borrow().contains(path) {
             return FileStatResult::Unavailable("Input/output error".to_owned());
         }

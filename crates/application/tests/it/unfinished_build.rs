@@ -74,6 +74,18 @@ fn a_command_completes_the_build() {
 }
 
 #[test]
+fn a_new_state_that_is_complete_is_not_looked_through_by_every_hook() {
+    let world = fresh_clone();
+    load_project_status(&world.ctx()).unwrap();
+    let session = Session::new(&world, "s1");
+    let path = "acts/act-1/chapters/chapter-01/plan.md";
+    let before = world.files.looks();
+    session.handle(Happening::ToolAboutToRun(write_call(path, "# New\n")));
+    let looks = world.files.looks() - before;
+    assert!(looks < 20, "{looks} of {PLANS} files");
+}
+
+#[test]
 fn no_step_is_judged_on_a_state_that_is_being_built() {
     let world = fresh_clone();
     let session = Session::new(&world, "s1");
