@@ -15,10 +15,11 @@ use crate::plan_document;
 use crate::record::Recorded;
 use crate::stamp::Stamp;
 
-/// Number of files up to which they are in the record itself.
+/// Number of files up to which they are in the record itself, and number of files in a list.
 ///
 /// Every hook reads the record to see whether the last operation was completed. After an approval of a
-/// thousand plans a list within it made every later hook parse and hash two hundred kilobytes.
+/// thousand plans a list within it made every later hook parse and hash two hundred kilobytes. The
+/// lists are short too: SQLite reads a long row as a whole only to pass it on the way to another.
 const MAX_FILES_IN_RECORD: usize = 8;
 
 /// Note of a state that was built from operations, by a recovery, a restore or a move: the last of
@@ -37,7 +38,7 @@ pub struct FileWrites {
     pub request: Option<VersionHash>,
     /// The files; none are here while [`Self::listed`] stands for them.
     pub files: Vec<FileWrite>,
-    /// Digest of the files, where they are many and have a record of their own ([`FileList`]).
+    /// Digest of the files, where they are many and in records of their own ([`FileList`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed: Option<Digest32>,
     /// Sessions whose files are updated. They are rendered from the state, so no text is recorded.
@@ -48,7 +49,7 @@ pub struct FileWrites {
     pub seal: Option<Digest32>,
 }
 
-/// The files of a redo record that has too many for itself.
+/// A part of the files of a redo record that has too many for itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileList(pub Vec<FileWrite>);
@@ -58,8 +59,21 @@ impl Recorded for FileList {
 }
 
 impl FileList {
-    fn digest(&self) -> Digest32 {
-        let lines: String = self.0.iter().map(FileWrite::render_line).collect();
+    /// Returns what the keys of all lists of a redo record begin with.
+    #[must_use]
+    pub fn key_prefix(record_key: &str) -> String {
+        format!("{record_key}#")
+    }
+
+    /// Returns the key of a list of a redo record.
+    #[must_use]
+    pub fn record_key(record_key: &str, index: usize) -> String {
+        format!("{}{index:06}", Self::key_prefix(record_key))
+    }
+
+    fn digest_all(lists: &[Self]) -> Digest32 {
+        let files = lists.iter().flat_map(|list| &list.0);
+        let lines: String = files.map(FileWrite::render_line).collect();
         Digest32::of_bytes(lines.as_bytes())
     }
 }
@@ -92,24 +106,27 @@ impl FileWrites {
         kind == Self::KIND || kind == FileList::KIND
     }
 
-    /// Moves many files into a list of their own.
+    /// Moves many files into lists of their own.
     #[must_use]
-    pub fn split_off_list(mut self) -> (Self, Option<FileList>) {
+    pub fn split_off_lists(mut self) -> (Self, Vec<FileList>) {
         if self.files.len() <= MAX_FILES_IN_RECORD {
-            return (self, None);
+            return (self, Vec::new());
         }
-        let list = FileList(std::mem::take(&mut self.files));
-        self.listed = Some(list.digest());
-        (self, Some(list))
+        let files = std::mem::take(&mut self.files);
+        let lists = files.chunks(MAX_FILES_IN_RECORD);
+        let lists: Vec<FileList> = lists.map(|files| FileList(files.to_vec())).collect();
+        self.listed = Some(FileList::digest_all(&lists));
+        (self, lists)
     }
 
-    /// Puts the files back; `None` if this is not the list that was split off.
+    /// Puts the files back; `None` if these are not the lists that were split off.
     #[must_use]
-    pub fn with_list(mut self, list: FileList) -> Option<Self> {
-        (self.listed.take() == Some(list.digest())).then_some(Self {
-            files: list.0,
-            ..self
-        })
+    pub fn with_lists(mut self, lists: Vec<FileList>) -> Option<Self> {
+        if self.listed.take() != Some(FileList::digest_all(&lists)) {
+            return None;
+        }
+        self.files = lists.into_iter().flat_map(|list| list.0).collect();
+        Some(self)
     }
 
     /// Returns the record key of a working copy.
@@ -157,11 +174,11 @@ impl FileWrites {
     /// keeps.
     #[must_use]
     pub fn files_of_operation(operation: &Operation) -> Vec<FileWrite> {
-        let written =
-            find_changed_record::<Self>(operation).and_then(|written| match written.listed {
-                None => Some(written),
-                Some(_) => written.with_list(find_changed_record(operation)?),
-            });
+        let written = changed_records::<Self>(operation).next();
+        let written = written.and_then(|written| match written.listed {
+            None => Some(written),
+            Some(_) => written.with_lists(changed_records(operation).collect()),
+        });
         let is_backup = |path: &str| {
             operation.facts.iter().any(
                 |fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path),
@@ -180,9 +197,9 @@ impl FileWrites {
     }
 }
 
-/// Returns the record of a type that an operation changed.
-fn find_changed_record<T: Recorded>(operation: &Operation) -> Option<T> {
-    operation.facts.iter().find_map(|fact| match fact {
+/// Returns the records of a type that an operation set.
+fn changed_records<T: Recorded>(operation: &Operation) -> impl Iterator<Item = T> {
+    operation.facts.iter().filter_map(|fact| match fact {
         Fact::RecordChanged {
             record,
             after: Some(after),
@@ -326,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn many_files_have_a_list_of_their_own_and_only_that_list_fits() {
+    fn many_files_have_lists_of_their_own_and_only_those_lists_fit() {
         let file = |number: usize| FileWrite {
             path: format!("acts/{number}.md"),
             ..write(None, Some("new"))
@@ -340,16 +357,17 @@ mod tests {
             seal: None,
         };
         let few = of(MAX_FILES_IN_RECORD);
-        assert_eq!(few.clone().split_off_list(), (few, None));
-        let many = of(MAX_FILES_IN_RECORD + 1).with_seal("copy");
-        let (record, list) = many.clone().split_off_list();
-        let list = list.unwrap();
+        assert_eq!(few.clone().split_off_lists(), (few, Vec::new()));
+        let many = of(2 * MAX_FILES_IN_RECORD + 1).with_seal("copy");
+        let (record, lists) = many.clone().split_off_lists();
         assert!(record.files.is_empty());
+        assert_eq!(lists.len(), 3);
         assert!(!record.has_valid_seal("copy"), "the seal covers the files");
-        let mut other = list.clone();
-        other.0[0].path = "acts/evil.md".to_owned();
-        assert_eq!(record.clone().with_list(other), None);
-        assert_eq!(record.with_list(list), Some(many));
+        let mut other = lists.clone();
+        other[1].0[0].path = "acts/evil.md".to_owned();
+        assert_eq!(record.clone().with_lists(other), None);
+        assert_eq!(record.clone().with_lists(lists[..2].to_vec()), None);
+        assert_eq!(record.with_lists(lists), Some(many));
     }
 
     #[test]

@@ -247,15 +247,21 @@ fn load_pending_writes(state: &dyn Snapshot) -> Result<Option<PendingWrites>, St
     if !is_pending || is_of_former_state(state, writes.operation)? {
         return Ok(None);
     }
-    // Many files have a record of their own, which is read only now: every hook comes this way.
+    // Many files have records of their own, which are read only now: every hook comes this way.
     let writes = match writes.listed {
         None => Some(writes),
-        Some(_) => record::read_record(state, &key)?.and_then(|list| writes.with_list(list)),
+        Some(_) => writes.with_lists(load_lists(state, &key)?),
     };
     // Others may write to the same store; without the seal their entries could make this working
     // copy write files that nobody here asked for.
     let writes = writes.filter(|writes| writes.has_valid_seal(&copy));
     Ok(writes.map(|writes| PendingWrites { writes, digest }))
+}
+
+/// Returns the lists of files of a redo entry.
+fn load_lists(state: &dyn Snapshot, key: &str) -> Result<Vec<FileList>, StoreFault> {
+    let lists = record::read_records(state, &FileList::key_prefix(key))?;
+    Ok(lists.into_iter().map(|(_, list)| list).collect())
 }
 
 /// Whether an operation is one of those that this state was built from; see [`BUILT_NOTE`].
@@ -501,14 +507,15 @@ impl PlannedFiles<'_> {
             sessions: self.planned_sessions(),
             seal: None,
         };
-        let (after, list) = after.with_seal(&copy).split_off_list();
-        let has_list = before
-            .as_ref()
-            .is_some_and(|before| before.listed.is_some());
-        if has_list || list.is_some() {
-            let former = record::read_record::<FileList>(&*tx, &key)?;
+        let (after, lists) = after.with_seal(&copy).split_off_lists();
+        let former = match before.as_ref().and_then(|before| before.listed) {
+            Some(_) => load_lists(&*tx, &key)?,
+            None => Vec::new(),
+        };
+        for index in 0..lists.len().max(former.len()) {
+            let key = FileList::record_key(&key, index);
             let facts = &mut operation.facts;
-            facts.change_record(&key, former.as_ref(), list.as_ref());
+            facts.change_record(&key, former.get(index), lists.get(index));
         }
         let facts = &mut operation.facts;
         facts.change_record(&key, before.as_ref(), Some(&after));

@@ -336,12 +336,12 @@ fn many_files_are_completed_taken_back_and_leave_a_small_record() {
         sizes.collect()
     };
     assert!(matches!(sizes("file-writes")[..], [size] if size < 500));
-    assert!(matches!(sizes("file-list")[..], [size] if size > 1_000));
+    assert!(matches!(sizes("file-list")[..], [_, _]));
     let split = operations(&world)[0].id;
     undo_operations(&world.ctx(), UndoTarget::Operation(split)).unwrap();
     assert_eq!(paths(), 0);
     assert_eq!(world.files.text("tickets/017-quality/ticket.md"), parent);
-    // The list goes with the next operation that needs none.
+    // The lists go with the next operation that needs none.
     let few = ["Left".to_owned(), "Right".to_owned()];
     split_ticket(&world.ctx(), &words("017"), &few).unwrap();
     assert!(sizes("file-list").is_empty());
