@@ -83,6 +83,7 @@ pub fn compact_session(
         Some(given) => given,
         None => {
             let mut material = super::compaction_material(
+                ctx,
                 &*tx,
                 &trail,
                 &load_session_state(&*tx, &ctx.session)?.counters,
@@ -136,6 +137,7 @@ pub(crate) fn record_conversation_compaction(
     let mut change = SessionChange::for_session(&*tx, trail.session.clone())?;
     let kept_before = change.session.next_compaction_report.is_some();
     let report = render_report(&super::compaction_material(
+        ctx,
         &*tx,
         &trail,
         &load_session_state(&*tx, &ctx.session)?.counters,

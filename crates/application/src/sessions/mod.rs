@@ -6,6 +6,7 @@
 
 mod session_change;
 mod session_files;
+mod ticket_trail;
 mod trail_briefing;
 mod trail_state;
 

@@ -4,9 +4,12 @@ use domain::trail::{Gap, GapSeverity, HierarchyTree, find_time_gaps, render_limi
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::ticket_trail::load_ticket_trail;
 use super::trail_state::{load_current_trail, load_whole_tree, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::observe::observe_then_read;
+use crate::scan::ScanScope;
 
 /// Maximum number of children drawn per node.
 pub(crate) const MAX_DRAWN_CHILDREN: usize = 40;
@@ -27,36 +30,38 @@ pub struct ScanView {
     pub gaps: Vec<Gap>,
 }
 
-/// Returns the current trail of the session.
+/// Returns the current trail of the session. At a ticket the ticket is the intent, with its children and
+/// scenarios below it, whether or not the session has mapped anything.
 ///
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.
 pub fn scan_hierarchy(ctx: &Context<'_>) -> Result<ScanView, Failure> {
     require_trail(ctx)?;
-    let state = ctx.store.begin_read()?;
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
+    let ticket = load_ticket_trail(ctx, &*state)?;
     let Some(trail) = load_current_trail(ctx, &*state)? else {
         // An empty tree rather than an error: before the first intent this is the normal state.
-        let hierarchy = HierarchyTree {
-            version: 1,
-            root: None,
-            cursor: None,
-        };
+        let hierarchy = ticket.map_or_else(HierarchyTree::empty, |ticket| ticket.tree);
         return Ok(ScanView {
-            hierarchy,
             session: None,
-            own: false,
-            tree: String::new(),
+            own: hierarchy.root.is_some(),
+            tree: render_limited_tree(&hierarchy, MAX_DRAWN_CHILDREN),
+            hierarchy,
             gaps: Vec::new(),
         });
     };
-    let hierarchy = load_whole_tree(&*state, &trail.session)?;
-    let mut found = find_time_gaps(&hierarchy, ctx.policy.signals.gap_limits());
-    found.retain(|gap| gap.severity != GapSeverity::Healthy);
+    let mut hierarchy = load_whole_tree(&*state, &trail.session)?;
+    // Before the work is added: scenarios are written together, long before they are worked on.
+    let mut gaps = find_time_gaps(&hierarchy, ctx.policy.signals.gap_limits());
+    gaps.retain(|gap| gap.severity != GapSeverity::Healthy);
+    if let Some(ticket) = ticket.filter(|ticket| ticket.is_intent_of(&trail)) {
+        hierarchy = hierarchy.with_work(ticket.tree);
+    }
     Ok(ScanView {
         tree: render_limited_tree(&hierarchy, MAX_DRAWN_CHILDREN),
         hierarchy,
         session: Some(trail.session.stamp.to_string()),
         own: trail.own,
-        gaps: found,
+        gaps,
     })
 }

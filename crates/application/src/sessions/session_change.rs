@@ -12,7 +12,7 @@ use domain::session::{
 };
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
-use domain::trail::{NewTrailNode, TrailLevel, shorten_trail_line};
+use domain::trail::{NewTrailNode, TrailLevel};
 
 use super::trail_state::{
     Trail, free_session_stamp, load_current_trail, load_ticket_intent, own_session,
@@ -224,14 +224,13 @@ pub(crate) fn open_or_begin_session(
         Some(_) => None,
         None => load_ticket_intent(ctx, tx)?,
     };
-    let Some(title) = ticket.map(|title| shorten_trail_line(&title)) else {
+    let Some(title) = ticket else {
         return open_session(ctx, tx);
     };
     // What the last session did may be the same ticket.
-    let last = load_current_trail(ctx, tx)?;
-    match last.is_some_and(|last| domain::trail::node_text(last.root()) == title) {
-        true => open_session(ctx, tx),
-        false => begin_at_ticket(ctx, tx, &title).map(Some),
+    match open_session(ctx, tx)? {
+        Some(opened) => Ok(Some(opened)),
+        None => begin_at_ticket(ctx, tx, &title).map(Some),
     }
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::scan_hierarchy::scan_hierarchy;
+use super::ticket_trail::load_ticket_trail;
 use super::trail_state::{detect_signals, load_current_trail, load_ticket_intent, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -52,6 +53,10 @@ pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
         Some(trail) => super::trail_state::load_log(&*state, &trail.session)?,
         None => Vec::new(),
     };
+    let next_action = match &trail {
+        Some(_) => briefing.next_action,
+        None => load_ticket_trail(ctx, &*state)?.map(|ticket| ticket.next_action),
+    };
     let last = &log[log.len().saturating_sub(MAX_LOG_LINES)..];
     Ok(LookBack {
         session: scan.session,
@@ -65,7 +70,7 @@ pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
                 .map(format_turning_point)
                 .collect()
         },
-        next_action: briefing.next_action,
+        next_action,
         anchors: briefing.anchors,
         gaps: scan.gaps,
         signals,

@@ -12,6 +12,7 @@ use domain::search::{MatchMode, SearchQuery};
 use domain::session::{LogEntry, Session};
 use domain::trail::{node_text, render_limited_tree};
 
+use super::ticket_trail::load_ticket_trail;
 use super::trail_state::{Trail, detect_signals, load_current_trail, load_log, load_ticket_intent};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -68,7 +69,7 @@ pub(crate) fn gather_trail_briefing(
         own: trail.own,
         gap_ms: last.map(|last| ctx.clock.now().millis_since(last)),
         drawing: render_limited_tree(&trail.excerpt(state)?, MAX_DRAWN_CHILDREN),
-        next_action: Some(next_action(&trail)),
+        next_action: Some(next_action(ctx, state, &trail)?),
         blocked: blocked_nodes(&trail),
         turning_points: extract_turning_points(&log)
             .iter()
@@ -92,6 +93,7 @@ fn has_tickets(ctx: &Context<'_>) -> bool {
 
 /// Returns what a compaction report of this trail keeps.
 pub(crate) fn compaction_material(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     trail: &Trail,
     counters: &SessionCounters,
@@ -104,7 +106,7 @@ pub(crate) fn compaction_material(
         .filter(|node| node.progress == Progress::Complete);
     Ok(ReportInputs {
         path: trail_places(&trail.path),
-        next_action: Some(next_action(trail)),
+        next_action: Some(next_action(ctx, state, trail)?),
         blocked: blocked_nodes(trail),
         decisions: newest_anchors(state)?.into_iter().rev().collect(),
         turning_points: extract_turning_points(&log)
@@ -147,10 +149,26 @@ pub(crate) fn trail_places(path: &[Node]) -> Vec<TrailPlace> {
         .collect()
 }
 
-/// Returns the next action, derived from the cursor.
-fn next_action(trail: &Trail) -> String {
+/// Returns the next action: that of the ticket, where the ticket is the intent and nothing more precise is
+/// mapped, or the one that follows from the cursor.
+fn next_action(ctx: &Context<'_>, state: &dyn Snapshot, trail: &Trail) -> Result<String, Failure> {
+    let is_mapped = trail.path.len() > 1 || trail.below_cursor().iter().any(is_open_step);
+    if !is_mapped && is_open_step(trail.root()) {
+        let ticket = load_ticket_trail(ctx, state)?;
+        if let Some(ticket) = ticket.filter(|ticket| ticket.is_intent_of(trail)) {
+            return Ok(ticket.next_action);
+        }
+    }
+    Ok(action_at_cursor(trail))
+}
+
+fn is_open_step(node: &Node) -> bool {
+    matches!(node.progress, Progress::Pending | Progress::Active)
+}
+
+/// Returns the next action that follows from the cursor.
+fn action_at_cursor(trail: &Trail) -> String {
     let cursor = trail.cursor();
-    let open = |node: &&Node| matches!(node.progress, Progress::Pending | Progress::Active);
     let what = |node: &Node| format!("“{}”", node_text(node));
     match cursor.progress {
         Progress::Blocked => format!(
@@ -161,21 +179,23 @@ fn next_action(trail: &Trail) -> String {
         Progress::Complete => {
             "all of it is complete: declare what comes next: `tl trail intent \"…\"`".to_owned()
         }
-        Progress::Pending | Progress::Active => match trail.below_cursor().iter().find(open) {
-            Some(node) => format!("go on with {} ({})", what(node), node.level),
-            None if trail.path.len() > 2 => format!("go on with {}", what(cursor)),
-            None => {
-                let below = if trail.path.len() == 1 {
-                    "tactic"
-                } else {
-                    "action"
-                };
-                format!(
-                    "choose the next {below} of {}: `tl trail map {below} \"…\"`",
-                    what(cursor)
-                )
+        Progress::Pending | Progress::Active => {
+            match trail.below_cursor().iter().find(|node| is_open_step(node)) {
+                Some(node) => format!("go on with {} ({})", what(node), node.level),
+                None if trail.path.len() > 2 => format!("go on with {}", what(cursor)),
+                None => {
+                    let below = if trail.path.len() == 1 {
+                        "tactic"
+                    } else {
+                        "action"
+                    };
+                    format!(
+                        "choose the next {below} of {}: `tl trail map {below} \"…\"`",
+                        what(cursor)
+                    )
+                }
             }
-        },
+        }
     }
 }
 

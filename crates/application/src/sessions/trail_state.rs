@@ -12,6 +12,7 @@ use domain::stamp::Stamp;
 use domain::trail::{self, BranchSummaries, BranchSummary, HierarchyTree};
 use domain::tree::Tree;
 
+use super::ticket_trail::ticket_intent;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::session_position::find_session_ticket;
@@ -139,6 +140,14 @@ pub(crate) fn load_current_trail(
     if let Some(session) = own_session(ctx, state)? {
         return load_trail(state, session, true);
     }
+    // At a ticket only a trail of the same ticket is the current one: the ticket says what the session
+    // is for.
+    let intent = load_ticket_intent(ctx, state)?;
+    let is_current = |trail: &Trail| {
+        let about = intent.as_deref();
+        trail.root().progress != Progress::Complete
+            && about.is_none_or(|about| about == trail::node_text(trail.root()))
+    };
     // The host's last session comes first; the project's may belong to another agent that works in
     // parallel.
     let mut candidates = vec![
@@ -150,7 +159,7 @@ pub(crate) fn load_current_trail(
         let trail = load_trail(state, session, false)?;
         // A finished trajectory is never offered again: a new session would resume work that is
         // done.
-        if let Some(trail) = trail.filter(|trail| trail.root().progress != Progress::Complete) {
+        if let Some(trail) = trail.filter(is_current) {
             return Ok(Some(trail));
         }
     }
@@ -225,14 +234,15 @@ pub(crate) fn load_log(state: &dyn Snapshot, session: &Session) -> Result<Vec<Lo
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Returns the title of the ticket that a session is at: in a project with tickets and a trail the
-/// ticket is the intent and its scenario the action, so that nothing has to be declared twice.
+/// Returns the title of the ticket that a session is at, as the line of a trail: in a project with
+/// tickets and a trail the ticket is the intent and its scenario the action, so that nothing has to be
+/// declared twice.
 pub(crate) fn load_ticket_intent(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Option<String>, Failure> {
     let ticket = find_session_ticket(ctx, state)?;
-    Ok(ticket.map(|node| node.description.title.unwrap_or(node.alias)))
+    Ok(ticket.map(|node| ticket_intent(&node)))
 }
 
 /// Detects the signals of a session; `intent` is the title of the ticket it is at.

@@ -503,3 +503,102 @@ fn signals_about_calls_come_without_a_trail_too() {
     );
     assert!(told.iter().all(|text| !text.contains("trail")), "{told:?}");
 }
+
+/// A session at a ticket with two scenarios, of which the first is current.
+fn at_ticket_with_scenarios() -> World {
+    let profiles = ["tickets", "trail"].map(|name| built_in_profile(name).unwrap());
+    let world = World {
+        profiles: profiles.to_vec(),
+        ..World::with_tickets()
+    };
+    world.files.edit(
+        "tickets/017a-loc/test-definitions.md",
+        "Scenario: Lines are counted\n  Given a file\n\nScenario: Lines are limited\n  Given a limit\n",
+    );
+    enter(&world, "s", "017a");
+    world
+}
+
+fn enter(world: &World, session: &str, node: &str) {
+    let enter = application::move_focus::FocusMove::Enter {
+        node: vec![node.to_owned()],
+        claim: false,
+    };
+    application::move_focus::move_focus(&world.agent(session), &enter).unwrap();
+}
+
+#[test]
+fn at_a_ticket_the_trail_is_the_ticket_with_its_scenarios() {
+    let world = at_ticket_with_scenarios();
+    let scan = scan_hierarchy(&world.agent("s")).unwrap();
+    assert_eq!(
+        scan.tree,
+        "● 017/017a — Lines (active)\n\
+         ├── ○ 017/017a/lines-are-counted — Lines are counted (pending)  ◀ you are here\n\
+         └── ○ 017/017a/lines-are-limited — Lines are limited (pending)"
+    );
+    let root = scan.hierarchy.root.unwrap();
+    assert_eq!(root.level, TrailLevel::Trajectory);
+    assert_eq!(root.children[0].level, TrailLevel::Action);
+    assert!(scan.own && scan.session.is_none());
+    let back = think_back(&world.agent("s")).unwrap();
+    assert_eq!(
+        back.next_action.as_deref(),
+        Some("go on with “Lines are counted” (scenario)")
+    );
+}
+
+#[test]
+fn a_trail_begun_at_a_ticket_keeps_its_scenarios_as_actions() {
+    let world = at_ticket_with_scenarios();
+    let ctx = world.agent("s");
+    map(&ctx, TrailLevel::Tactic, "Read the gate", Progress::Active).unwrap();
+    let at_tactic = scan_hierarchy(&ctx).unwrap();
+    let lines: Vec<&str> = at_tactic.tree.lines().collect();
+    assert!(lines[0].contains("Lines (active)"), "{lines:?}");
+    assert!(lines[1].contains("Read the gate (active)  ◀ you are here"));
+    assert!(lines[2].contains("Lines are counted (pending)"));
+    map(
+        &ctx,
+        TrailLevel::Tactic,
+        "Read the gate",
+        Progress::Complete,
+    )
+    .unwrap();
+    let at_root = scan_hierarchy(&ctx).unwrap();
+    assert_eq!(
+        at_root.hierarchy.cursor.as_deref(),
+        Some("017/017a/lines-are-counted"),
+        "{}",
+        at_root.tree
+    );
+    let next = think_back(&ctx).unwrap().next_action;
+    assert_eq!(
+        next.as_deref(),
+        Some("go on with “Lines are counted” (scenario)")
+    );
+}
+
+#[test]
+fn children_of_a_ticket_are_its_tactics() {
+    let world = at_ticket_with_scenarios();
+    enter(&world, "t", "017");
+    let scan = scan_hierarchy(&world.agent("t")).unwrap();
+    let root = scan.hierarchy.root.unwrap();
+    assert_eq!(
+        (root.content.as_str(), root.level),
+        ("Quality", TrailLevel::Trajectory)
+    );
+    assert_eq!(root.children[0].level, TrailLevel::Tactic);
+    assert_eq!(root.children[0].id, "017/017a");
+}
+
+#[test]
+fn at_a_ticket_the_trail_of_other_work_is_not_shown() {
+    let world = at_ticket_with_scenarios();
+    declare(&world.agent("other"), "Build the auth system").unwrap();
+    let scan = scan_hierarchy(&world.agent("s")).unwrap();
+    assert!(!scan.tree.contains("auth"), "{}", scan.tree);
+    let own = scan_hierarchy(&world.agent("other")).unwrap();
+    assert!(own.tree.contains("Build the auth system") && !own.tree.contains("Lines"));
+}

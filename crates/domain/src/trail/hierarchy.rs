@@ -49,6 +49,16 @@ pub struct HierarchyNode {
 pub type BranchSummaries = BTreeMap<String, BranchSummary>;
 
 impl HierarchyTree {
+    /// Returns a trail without nodes.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self {
+            version: 1,
+            root: None,
+            cursor: None,
+        }
+    }
+
     /// Exports the subtree at `root`.
     #[must_use]
     pub fn from_tree(
@@ -80,6 +90,55 @@ impl HierarchyTree {
             stack.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
         }
         found
+    }
+}
+
+impl HierarchyTree {
+    /// Adds the work at a ticket to a trail whose intent is the ticket: its children and scenarios, and
+    /// the cursor, unless something was mapped that is more precise.
+    #[must_use]
+    pub fn with_work(mut self, work: Self) -> Self {
+        let Some(root) = &mut self.root else {
+            return work;
+        };
+        if self.cursor.as_ref() == Some(&root.id) && root.status != Progress::Complete {
+            let mut below = work.root.iter().flat_map(|root| &root.children);
+            if below.any(|child| Some(&child.id) == work.cursor.as_ref()) {
+                self.cursor = work.cursor;
+            }
+        }
+        root.children
+            .extend(work.root.into_iter().flat_map(|root| root.children));
+        self
+    }
+}
+
+impl HierarchyNode {
+    /// Returns a ticket or a scenario as a node of a trail; its path is both id and stamp.
+    /// `checkpoint` is its last commit.
+    #[must_use]
+    pub fn from_work(
+        node: &Node,
+        path: &str,
+        level: TrailLevel,
+        checkpoint: Option<String>,
+    ) -> Self {
+        Self {
+            id: path.to_owned(),
+            level,
+            content: node
+                .description
+                .title
+                .as_ref()
+                .unwrap_or(&node.alias)
+                .clone(),
+            status: node.progress,
+            created: node.created_at.as_millis(),
+            stamp: path.to_owned(),
+            completed: (node.progress == Progress::Complete).then(|| node.updated_at.as_millis()),
+            summary: checkpoint,
+            children: Vec::new(),
+        }
     }
 }
 
