@@ -102,12 +102,18 @@ impl ProofVerdict {
 ///
 /// A proof that no decision names stays: it was declared where decisions are not shared. Of several
 /// results of one check, as a merge brings them together, the latest holds. A later failure here is
-/// not overruled by an older pass.
+/// not overruled by an older pass. Deleting the file of a decision proves nothing: a failure counts
+/// still, and what passed is asked again.
 #[must_use]
 pub fn merge_proofs(recorded: &[Proof], known: &[KnownDecision]) -> Vec<Proof> {
+    let known = &keep_vanished(known)[..];
     let verdict_of = |known: &KnownDecision| match &known.decision.what {
         Verdict::Proved(verdict) => Some(verdict.clone()),
         _ => None,
+    };
+    let is_vanished = |check: &ProofCheck| {
+        let mut vanished = known.iter().filter(|one| one.vanished);
+        vanished.any(|one| verdict_of(one).is_some_and(|verdict| verdict.check == *check))
     };
     let named: Vec<ProofCheck> = known
         .iter()
@@ -132,6 +138,7 @@ pub fn merge_proofs(recorded: &[Proof], known: &[KnownDecision]) -> Vec<Proof> {
     for proof in recorded {
         match latest(&proof.asks) {
             Some((verdict, one)) => merged.push(choose_proof(proof, verdict, &one.decision)),
+            None if is_vanished(&proof.asks) => merged.push(without_pass(proof)),
             // Every decision about it was withdrawn or went with its branch: the proof goes with
             // them.
             None if named.contains(&proof.asks) => {}
@@ -146,6 +153,27 @@ pub fn merge_proofs(recorded: &[Proof], known: &[KnownDecision]) -> Vec<Proof> {
         }
     }
     merged
+}
+
+/// Returns the decisions with those present whose files were deleted, unless they are passes.
+fn keep_vanished(known: &[KnownDecision]) -> Vec<KnownDecision> {
+    let is_pass = |what: &Verdict| match what {
+        Verdict::Proved(verdict) => verdict.result.as_ref().is_some_and(|result| result.passed),
+        _ => false,
+    };
+    let kept = known.iter().map(|one| KnownDecision {
+        present: one.present || one.vanished && !is_pass(&one.decision.what),
+        ..one.clone()
+    });
+    kept.collect()
+}
+
+/// Returns a proof without a result that passed.
+fn without_pass(proof: &Proof) -> Proof {
+    Proof {
+        result: proof.result.clone().filter(|result| !result.passed),
+        ..proof.clone()
+    }
 }
 
 /// Returns the proof that holds of a recorded and a shared one.
@@ -292,6 +320,36 @@ mod tests {
         let same = merge_proofs(&[ran("a", true, 2, 20)], &known);
         let output = |proof: &Proof| proof.result.as_ref().map(|one| one.output.clone());
         assert_eq!(output(&same[0]).as_deref(), Some("output"));
+    }
+
+    #[test]
+    fn deleting_the_file_of_a_decision_proves_nothing() {
+        let vanished = |known: KnownDecision| KnownDecision {
+            present: false,
+            vanished: true,
+            ..known
+        };
+        let pass = shared("a", true, 1, 10);
+        let mut fail = shared("a", false, 2, 20);
+        fail.decision.supersedes = pass.id.clone().into_iter().collect();
+        assert_eq!(
+            holds(&merge_proofs(&[], &[pass.clone(), vanished(fail)])),
+            [(false, digest(2))],
+            "a failure counts still"
+        );
+        let asked = merge_proofs(&[ran("a", true, 1, 10)], &[vanished(pass)]);
+        assert_eq!((asked.len(), holds(&asked)), (1, Vec::new()), "asked again");
+        assert_eq!(asked[0].asks, check("a"));
+        let declared = ProofVerdict {
+            check: check("a"),
+            result: None,
+            failed_before: None,
+        };
+        let declared = vanished(decided(Verdict::Proved(declared), 5, Vec::new()));
+        assert_eq!(
+            holds(&merge_proofs(&[ran("a", false, 1, 10)], &[declared])),
+            [(false, digest(1))]
+        );
     }
 
     #[test]

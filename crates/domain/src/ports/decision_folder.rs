@@ -12,7 +12,8 @@ pub struct DecisionListing {
     pub ids: BTreeSet<DecisionId>,
     /// Those of them whose files were written since the last remembered look.
     pub rewritten: BTreeSet<DecisionId>,
-    /// Whether HEAD did not move since the last remembered look.
+    /// Whether no other commit was checked out since the last remembered look: HEAD did not move, or
+    /// only by commits made on top of it.
     pub is_head_unmoved: bool,
     /// Whether signatures are checked against the same as at the last remembered look.
     pub is_basis_same: bool,

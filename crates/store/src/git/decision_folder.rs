@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Write as _};
+use std::io::{BufRead, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
@@ -37,6 +37,8 @@ const LOOK_FILE: &str = "decisions-look";
 const RACY_TIME: Duration = Duration::from_millis(20);
 /// Coarsest tick of the times of files: one that was written so shortly before a look is read again.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
+/// Maximum size of the part of the log of HEAD that is read; a longer one counts as a checkout.
+const MAX_LOG_BYTES: u64 = 1024 * 1024;
 /// Time limit for reading the history of remote-tracking branches.
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -139,6 +141,20 @@ impl DiskDecisions {
         })
     }
 
+    /// Whether no other commit was checked out between two states of HEAD: it is where it was, or only
+    /// commits were made on top. Deleting a decision and committing that is no checkout.
+    fn is_same_line(&self, before: &str, now: &str) -> bool {
+        let size = |head: &str| head.rsplit(' ').next()?.parse::<u64>().ok();
+        match (size(before), size(now)) {
+            _ if before == now => true,
+            (Some(from), Some(to)) if from > 0 && to > from && to - from <= MAX_LOG_BYTES => {
+                read_from(&self.place.own.join("logs/HEAD"), from)
+                    .is_ok_and(|moves| moves.lines().all(is_commit_move))
+            }
+            _ => false,
+        }
+    }
+
     /// Reads the remembered look, unless it was compared with another or a later state.
     fn read_remembered(&self, state: &StateMark) -> Option<RememberedLook> {
         let text = fs::read_to_string(self.look_file()).ok()?;
@@ -160,6 +176,27 @@ impl DiskDecisions {
                 .is_ok_and(|operation: u64| operation <= state.operation.0);
         is_valid.then_some(look)
     }
+}
+
+/// Whether a line of the log of HEAD is a commit, or a move to the commit where HEAD was.
+fn is_commit_move(line: &str) -> bool {
+    let Some((hashes, message)) = line.split_once('\t') else {
+        return false;
+    };
+    let mut hashes = hashes.split(' ');
+    let is_unmoved = hashes.next() == hashes.next();
+    // `commit: …`, `commit (amend): …`; not `commit (merge): …`, which takes what another branch deleted.
+    is_unmoved || message.starts_with("commit: ") || message.starts_with("commit (amend): ")
+}
+
+/// Reads the rest of a file.
+fn read_from(path: &Path, offset: u64) -> std::io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut text = String::new();
+    // It may grow meanwhile.
+    file.take(MAX_LOG_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// What a remembered look found.
@@ -192,7 +229,9 @@ impl DecisionFolder for DiskDecisions {
         // The state before the listing: a file that comes in between has another state than the
         // one that is remembered, and the next look finds it.
         let found = self.read_state()?;
-        let is_head_unmoved = known.as_ref().is_some_and(|known| known.head == found.head);
+        let is_head_unmoved = known
+            .as_ref()
+            .is_some_and(|known| self.is_same_line(&known.head, &found.head));
         let has_same_folders = known
             .as_ref()
             .is_some_and(|known| is_basis_same && known.folders == found.folders);
