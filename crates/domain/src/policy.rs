@@ -234,8 +234,8 @@ setting_table! {
         /// been given.
         context: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_CONTEXT"], rule refuse_looser;
 
-        /// What happens when work has outgrown its level: a third file in a patch, a sixth in a task,
-        /// more than five scenarios in one ticket.
+        /// What happens when work has outgrown its level: more files than `scope_patch_files` in a patch or
+        /// `scope_task_files` in a task, more scenarios than `scope_scenarios` in one ticket.
         scope: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_SCOPE"], rule refuse_looser;
 
         /// What happens when an agent writes a node that another session has claimed.
@@ -265,10 +265,27 @@ setting_table! {
         test_first: GateMode = GateMode::Warn,
             env ["THROUGHLINE_GATE_TEST_FIRST"], rule refuse_looser;
 
-        /// Maximum number of uncommitted changed lines; a ticket of the level `patch` has half of it.
-        /// The environment can only lower it.
+        /// Maximum number of uncommitted changed lines; `loc_patch_percent` and `loc_task_percent` lower it
+        /// for smaller work. The environment can only lower it.
         loc_limit: u64 = 400, allowed "a number of lines",
             env ["THROUGHLINE_GATE_LOC_LIMIT"], rule refuse_higher;
+
+        /// Share of `loc_limit` that a ticket of the level `patch` has.
+        // Half, because a patch is one place with nothing to decide.
+        loc_patch_percent: u64 = 50, range 1..=100;
+
+        /// Share of `loc_limit` that a ticket of the level `task` has.
+        loc_task_percent: u64 = 100, range 1..=100;
+
+        /// Maximum number of files that the work on a patch touches, over all its commits and sessions.
+        scope_patch_files: u64 = 2, range 1..=10_000;
+
+        /// Maximum number of files that the work on a task touches, over all its commits and sessions. A
+        /// feature has no limit.
+        scope_task_files: u64 = 5, range 1..=10_000;
+
+        /// Maximum number of scenarios of a ticket without children; one with more should be split.
+        scope_scenarios: u64 = 5, range 1..=10_000;
 
         /// Files excluded from the line count. Plans, tickets and `.throughline` are always
         /// excluded.

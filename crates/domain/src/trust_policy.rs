@@ -21,6 +21,7 @@ use crate::policy::{
 };
 use crate::profile::{ApprovalNeed, Profile};
 use crate::record::Recorded;
+use crate::work::work_level::LevelLimits;
 
 /// Key of the record with the policy by which statuses are derived.
 pub const POLICY_RECORD: &str = "in-force";
@@ -39,6 +40,9 @@ pub struct TrustPolicy {
     pub loc_limit: u64,
     pub loc_exclude: BTreeSet<String>,
     pub shrink_below_percent: u64,
+    // Absent in policies of earlier versions, which had the default limits.
+    #[serde(default)]
+    pub levels: LevelLimits,
     pub hook_deadline_ms: u64,
     // Absent in policies of earlier versions, which had no signatures.
     #[serde(default)]
@@ -181,6 +185,7 @@ impl TrustPolicy {
             loc_limit: gates.loc_limit,
             loc_exclude: gates.loc_exclude.iter().cloned().collect(),
             shrink_below_percent: gates.shrink_below_percent,
+            levels: LevelLimits::from_gates(gates),
             hook_deadline_ms: policy.hook_deadline_ms,
             signatures: policy.signatures,
             signers: policy.signers.clone(),
@@ -253,6 +258,7 @@ impl TrustPolicy {
                 .cloned()
                 .collect(),
             shrink_below_percent: self.shrink_below_percent.max(other.shrink_below_percent),
+            levels: self.levels.stricter_of_each(other.levels),
             // The longer deadline is stricter: when it passes, the watchdog answers instead of the
             // gates.
             hook_deadline_ms: self.hook_deadline_ms.max(other.hook_deadline_ms),
@@ -376,6 +382,8 @@ impl TrustPolicy {
                 config_value(self.hook_deadline_ms),
             ),
         ]);
+        let levels = self.levels.list_settings().into_iter();
+        all.extend(levels.map(|(name, value)| (name.to_owned(), config_value(value))));
         all
     }
 
@@ -416,6 +424,7 @@ impl TrustPolicy {
             .loc_exclude
             .retain(|pattern| both.loc_exclude.contains(pattern));
         gates.shrink_below_percent = both.shrink_below_percent;
+        both.levels.apply_to(gates);
     }
 }
 
@@ -460,6 +469,8 @@ mod tests {
         wanted.gates.session = GateMode::Block;
         wanted.gates.fail_closed = vec!["hierarchy".to_owned()];
         wanted.gates.loc_limit = 100_000;
+        wanted.gates.scope_patch_files = 1_000;
+        wanted.gates.loc_task_percent = 80;
         wanted.gates.loc_exclude.push("**/*".to_owned());
         wanted.governance = Governance::Permissive;
         let held = pinned.tightened_by(&TrustPolicy::from_policy(&wanted));
@@ -476,6 +487,10 @@ mod tests {
         assert_eq!(
             (held.loc_limit, held.governance),
             (400, Governance::Assisted)
+        );
+        assert_eq!(
+            (held.levels.patch_files, held.levels.task_loc_percent),
+            (2, 80)
         );
         assert!(!held.loc_exclude.contains("**/*"));
 

@@ -6,7 +6,7 @@
 use domain::gates::{GateVerdict, NewPhase, WorkStep, max_uncommitted_lines};
 use domain::ports::Snapshot;
 use domain::session_state::{PendingPhase, SessionState};
-use domain::work::work_level::{Assessment, Outgrown, WorkLevel, find_outgrown_limit};
+use domain::work::work_level::{Assessment, LevelLimits, Outgrown, WorkLevel, find_outgrown_limit};
 
 use crate::claim_node;
 use crate::context::Context;
@@ -65,7 +65,10 @@ pub(super) fn gather_work(
         (Some(ticket), Some(assessment)) => {
             // The larger of both: the call that is judged may touch files that are not changed yet.
             let edited = lines.map_or(0, |found| found.files).max(files);
-            load_outgrown_limit(state, ticket, assessment, edited)?
+            {
+                let limits = LevelLimits::from_gates(&ctx.policy.gates);
+                load_outgrown_limit(limits, state, ticket, assessment, edited)?
+            }
         }
         _ => None,
     };
@@ -135,19 +138,21 @@ impl WorkFacts {
 
 /// Returns how the work on a ticket exceeds its level, if it does.
 fn load_outgrown_limit(
+    limits: LevelLimits,
     state: &dyn Snapshot,
     ticket: &Ticket,
     assessment: &Assessment,
     edited_files: usize,
 ) -> Result<Option<Outgrown>, Failure> {
     // Also what earlier commits and sessions touched; read only where it can matter.
-    let is_limited = assessment.level.max_files().is_some();
+    let is_limited = limits.max_files(assessment.level).is_some();
     let files = match is_limited && assessment.accepted_scenarios.is_none() {
         true => edited_files.max(count_ticket_files(state, ticket.node.id)?),
         false => edited_files,
     };
     Ok(find_outgrown_limit(
         assessment,
+        limits,
         files,
         ticket.scenarios.len(),
         ticket.children.len(),

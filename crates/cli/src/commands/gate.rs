@@ -97,6 +97,9 @@ struct GateModeView {
     /// Whether a profile of this project uses it.
     asked: bool,
     stops: &'static str,
+    /// Its thresholds, by the work level where they depend on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<String>,
     fails_closed: bool,
 }
 
@@ -110,6 +113,7 @@ fn gate_views(project: &Project) -> Vec<GateModeView> {
             .iter()
             .any(|profile| profile.has_gate(gate.name)),
         stops: gate.text,
+        limits: gate.limits.map(|describe| describe(policy)),
         // Shown, because it decides what happens when the check itself fails.
         fails_closed: policy
             .gates
@@ -174,6 +178,9 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
     }
     if let Some(view) = &explained.gate {
         print_gate(app, view);
+        if let Some(limits) = &view.limits {
+            app.ui.print_line(limits);
+        }
     }
     match &explained.open {
         Some(open) => {

@@ -72,6 +72,8 @@ fn versions_operations_and_settings_are_completed() {
         [
             "policy.gates.loc",
             "policy.gates.loc_limit",
+            "policy.gates.loc_patch_percent",
+            "policy.gates.loc_task_percent",
             "policy.gates.loc_exclude"
         ]
     );

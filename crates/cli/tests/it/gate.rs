@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::Project;
 
-use crate::{planned, story};
+use crate::{planned, story, tickets};
 
 #[test]
 fn an_override_is_a_persons_word() {
@@ -57,5 +57,31 @@ fn the_ledger_is_counted_and_a_call_counts_once() {
         output.stdout.contains("hierarchy: 1 blocked, 0 warned"),
         "{}",
         output.stdout
+    );
+}
+
+#[test]
+fn the_thresholds_of_each_work_level_are_explained() {
+    let project = tickets();
+    let explain = |gate: &str| project.ok(&["gate", "explain", gate]).stdout;
+    let lines = explain("loc");
+    assert!(
+        lines.contains("patch 200, task 400, feature 400"),
+        "{lines}"
+    );
+    let files = explain("scope");
+    assert!(
+        files.contains("patch 2, task 5, feature without a limit; scenarios: 5"),
+        "{files}"
+    );
+    project.ok(&["config", "set", "policy.gates.loc_task_percent", "75"]);
+    project.ok(&["config", "set", "policy.gates.scope_patch_files", "1"]);
+    assert!(explain("loc").contains("patch 200, task 300, feature 400"));
+    assert!(explain("scope").contains("patch 1, task 5"));
+    assert_eq!(
+        project
+            .run(&["config", "set", "policy.gates.loc_task_percent", "101"])
+            .code,
+        2
     );
 }

@@ -26,6 +26,7 @@ pub(super) const GATE: Gate = Gate {
     },
     check: check_adoption,
     concerns: |facts, _| facts.find_changed_plan(|_| true),
+    limits: None,
 };
 
 /// What of a clone or copy is not adopted.

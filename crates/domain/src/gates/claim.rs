@@ -18,6 +18,7 @@ pub(super) const GATE: Gate = Gate {
             .find_changed_plan(|_| true)
             .or_else(|| facts.find_work_file())
     },
+    limits: None,
 };
 
 fn check_claim<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

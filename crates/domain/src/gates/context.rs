@@ -15,6 +15,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.context,
     check: |event, _| event.check_work(check_context),
     concerns: |facts, _| facts.find_work_file(),
+    limits: None,
 };
 
 fn check_context(step: &WorkStep<'_>) -> Option<Objection> {

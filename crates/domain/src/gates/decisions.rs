@@ -19,6 +19,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.decisions,
     check: check_decisions,
     concerns: |facts, policy| find_protected(facts.files, policy).map(|(file, _)| file.clone()),
+    limits: None,
 };
 
 /// What a protected file holds.

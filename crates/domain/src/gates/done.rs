@@ -15,6 +15,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.done,
     check: check_completion,
     concerns: |_, _| None,
+    limits: None,
 };
 
 fn check_completion<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

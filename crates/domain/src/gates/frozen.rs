@@ -21,6 +21,7 @@ pub(super) const GATE: Gate = Gate {
         let is_document = |file: &&String| split_document_path(file).is_some();
         facts.files.iter().find(is_document).cloned()
     },
+    limits: None,
 };
 
 fn check_frozen<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

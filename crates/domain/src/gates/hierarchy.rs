@@ -27,6 +27,7 @@ pub(super) const GATE: Gate = Gate {
             .find_changed_plan(|plan| plan.place.aliases.len() > 1)
             .or_else(|| facts.find_output())
     },
+    limits: None,
 };
 
 fn check_hierarchy(step: &PlanStep<'_>, policy: &Policy) -> Option<Objection> {

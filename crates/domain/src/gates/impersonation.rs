@@ -21,6 +21,7 @@ pub(super) const GATE: Gate = Gate {
     },
     check: check_own_hook,
     concerns: |facts, _| facts.command.runs_own_hook.then(|| "command".to_owned()),
+    limits: None,
 };
 
 fn check_own_hook<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

@@ -23,6 +23,7 @@ pub(super) const GATE: Gate = Gate {
         let is_strict = policy.governance == Governance::Strict;
         find_written(facts).filter(|_| is_strict)
     },
+    limits: None,
 };
 
 fn check_intent<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

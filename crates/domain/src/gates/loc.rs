@@ -1,10 +1,10 @@
 //! `loc` gate: blocks edits once more than `loc_limit` changed lines are uncommitted, because large
-//! diffs do not get reviewed. A patch has half of the limit.
+//! diffs do not get reviewed. Smaller work has a part of the limit.
 
 use super::event::WorkStep;
 use super::{Gate, GateScope, Objection};
 use crate::policy::Policy;
-use crate::work::work_level::WorkLevel;
+use crate::work::work_level::{LevelLimits, WorkLevel};
 
 pub(super) const GATE: Gate = Gate {
     name: "loc",
@@ -15,6 +15,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.loc,
     check: |event, policy| event.check_work(|step| check_uncommitted_lines(step, policy)),
     concerns: |facts, _| facts.find_work_file(),
+    limits: Some(describe_limits),
 };
 
 fn check_uncommitted_lines(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {
@@ -30,11 +31,16 @@ fn check_uncommitted_lines(step: &WorkStep<'_>, policy: &Policy) -> Option<Objec
         "git add -A && git commit -m \"…\"   # what works; the message says what it is".to_owned(),
         "git status --short   # what is not committed".to_owned(),
     ];
-    if most < policy.gates.loc_limit {
-        limit.push_str(" for a patch");
+    if let Some(level) = step.level
+        && let Some(larger) = find_larger_level(level, policy)
+    {
+        limit.push_str(&format!(" for a {}", level.as_str()));
         next_steps.push(format!(
-            "tl ticket level {} task   # if it is more than a patch: {} lines",
-            step.node, policy.gates.loc_limit
+            "tl ticket level {} {}   # if it is more than a {}: {} lines",
+            step.node,
+            larger.as_str(),
+            level.as_str(),
+            max_uncommitted_lines(Some(larger), policy)
         ));
     }
     Some(Objection::new(
@@ -47,5 +53,22 @@ fn check_uncommitted_lines(step: &WorkStep<'_>, policy: &Policy) -> Option<Objec
 #[must_use]
 pub fn max_uncommitted_lines(level: Option<WorkLevel>, policy: &Policy) -> u64 {
     let limit = policy.gates.loc_limit;
-    level.map_or(limit, |level| level.max_uncommitted_lines(limit))
+    let limits = LevelLimits::from_gates(&policy.gates);
+    level.map_or(limit, |level| limits.max_uncommitted_lines(level, limit))
+}
+
+/// Returns the next larger level that may have more lines.
+fn find_larger_level(level: WorkLevel, policy: &Policy) -> Option<WorkLevel> {
+    let most = |level| max_uncommitted_lines(Some(level), policy);
+    WorkLevel::ALL
+        .into_iter()
+        .find(|larger| *larger > level && most(*larger) > most(level))
+}
+
+fn describe_limits(policy: &Policy) -> String {
+    let [patch, task, feature] =
+        WorkLevel::ALL.map(|level| max_uncommitted_lines(Some(level), policy));
+    format!(
+        "uncommitted lines: patch {patch}, task {task}, feature {feature} (policy.gates.loc_limit, loc_patch_percent, loc_task_percent)"
+    )
 }

@@ -58,6 +58,8 @@ pub struct Gate {
     /// Returns what of a tool call it would have to check, as far as that is known without the
     /// state.
     concerns: fn(&CallFacts<'_>, &Policy) -> Option<String>,
+    /// Describes its thresholds, if it has any, by the work level where they depend on it.
+    pub limits: Option<fn(&Policy) -> String>,
 }
 
 /// Which profiles use a gate.

@@ -18,6 +18,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.order,
     check: check_order,
     concerns: |_, _| None,
+    limits: None,
 };
 
 fn check_order<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

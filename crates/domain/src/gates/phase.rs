@@ -13,6 +13,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.phase,
     check: |event, _| event.check_work(check_phase),
     concerns: |facts, _| facts.find_work_file(),
+    limits: None,
 };
 
 fn check_phase(step: &WorkStep<'_>) -> Option<Objection> {

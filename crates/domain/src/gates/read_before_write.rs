@@ -25,6 +25,7 @@ pub(super) const GATE: Gate = Gate {
             .find_changed_plan(overwrites)
             .or_else(|| facts.session_files.first().cloned())
     },
+    limits: None,
 };
 
 fn check_read<'e>(event: &Event<'e>, _policy: &Policy) -> Objections<'e> {

@@ -15,6 +15,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.scenario_approval,
     check: check_approval,
     concerns: |_, _| None,
+    limits: None,
 };
 
 /// Maximum number of nodes that a message names.

@@ -3,7 +3,8 @@
 
 use super::event::WorkStep;
 use super::{Gate, GateScope, Objection};
-use crate::work::work_level::{Outgrown, WorkLevel};
+use crate::policy::Policy;
+use crate::work::work_level::{LevelLimits, Outgrown, WorkLevel};
 
 pub(super) const GATE: Gate = Gate {
     name: "scope",
@@ -14,7 +15,16 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.scope,
     check: |event, _| event.check_work(check_scope),
     concerns: |facts, _| facts.find_work_file(),
+    limits: Some(describe_limits),
 };
+
+fn describe_limits(policy: &Policy) -> String {
+    let limits = LevelLimits::from_gates(&policy.gates);
+    format!(
+        "files: patch {}, task {}, feature without a limit; scenarios: {} (policy.gates.scope_patch_files, scope_task_files, scope_scenarios)",
+        limits.patch_files, limits.task_files, limits.scenarios
+    )
+}
 
 fn check_scope(step: &WorkStep<'_>) -> Option<Objection> {
     let node = step.node;

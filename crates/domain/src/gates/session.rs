@@ -14,6 +14,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.session,
     check: |event, _| event.check_plans(check_session),
     concerns: |facts, _| facts.find_changed_plan(|_| true),
+    limits: None,
 };
 
 fn check_session(step: &PlanStep<'_>) -> Option<Objection> {

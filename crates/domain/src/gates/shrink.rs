@@ -14,6 +14,7 @@ pub(super) const GATE: Gate = Gate {
     mode: |policy| policy.gates.shrink,
     check: |event, policy| event.check_plans(|step| check_shrinkage(step, policy)),
     concerns: |facts, _| facts.find_changed_plan(|plan| plan.exists),
+    limits: None,
 };
 
 /// Smaller plans are stubs, which may be replaced as a whole.

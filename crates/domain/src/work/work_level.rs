@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::named_enum::named_enum;
+use crate::policy::GatePolicy;
 use crate::record::Recorded;
 
 named_enum! {
@@ -27,28 +28,92 @@ impl WorkLevel {
             .into_iter()
             .find(|level| level.as_str() == word.trim().to_lowercase())
     }
+}
 
-    /// Returns the maximum number of files that work of this level touches, over all its commits.
-    #[must_use]
-    pub fn max_files(self) -> Option<usize> {
-        match self {
-            Self::Patch => Some(2),
-            Self::Task => Some(5),
-            Self::Feature => None,
-        }
+/// Thresholds of work by its level: part of the policy that a file can only make stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LevelLimits {
+    pub patch_files: u64,
+    pub task_files: u64,
+    pub scenarios: u64,
+    pub patch_loc_percent: u64,
+    pub task_loc_percent: u64,
+}
+
+impl Default for LevelLimits {
+    fn default() -> Self {
+        Self::from_gates(&GatePolicy::default())
     }
 }
 
-impl WorkLevel {
-    /// Returns the maximum number of uncommitted changed lines of work of this level: half of the
-    /// project's limit for a patch, which is one place with nothing to decide. Never above that limit,
-    /// which the policy pins.
+impl LevelLimits {
+    /// Returns the limits that the settings of the gates name.
     #[must_use]
-    pub fn max_uncommitted_lines(self, loc_limit: u64) -> u64 {
-        match self {
-            Self::Patch => loc_limit.div_ceil(2),
-            Self::Task | Self::Feature => loc_limit,
+    pub fn from_gates(gates: &GatePolicy) -> Self {
+        Self {
+            patch_files: gates.scope_patch_files,
+            task_files: gates.scope_task_files,
+            scenarios: gates.scope_scenarios,
+            patch_loc_percent: gates.loc_patch_percent,
+            task_loc_percent: gates.loc_task_percent,
         }
+    }
+
+    /// Puts the limits into the settings of the gates.
+    pub fn apply_to(self, gates: &mut GatePolicy) {
+        gates.scope_patch_files = self.patch_files;
+        gates.scope_task_files = self.task_files;
+        gates.scope_scenarios = self.scenarios;
+        gates.loc_patch_percent = self.patch_loc_percent;
+        gates.loc_task_percent = self.task_loc_percent;
+    }
+
+    /// Returns the stricter of each: a lower limit blocks earlier.
+    #[must_use]
+    pub fn stricter_of_each(self, other: Self) -> Self {
+        Self {
+            patch_files: self.patch_files.min(other.patch_files),
+            task_files: self.task_files.min(other.task_files),
+            scenarios: self.scenarios.min(other.scenarios),
+            patch_loc_percent: self.patch_loc_percent.min(other.patch_loc_percent),
+            task_loc_percent: self.task_loc_percent.min(other.task_loc_percent),
+        }
+    }
+
+    /// Returns the settings with their values.
+    #[must_use]
+    pub fn list_settings(self) -> [(&'static str, u64); 5] {
+        [
+            ("policy.gates.loc_patch_percent", self.patch_loc_percent),
+            ("policy.gates.loc_task_percent", self.task_loc_percent),
+            ("policy.gates.scope_patch_files", self.patch_files),
+            ("policy.gates.scope_task_files", self.task_files),
+            ("policy.gates.scope_scenarios", self.scenarios),
+        ]
+    }
+
+    /// Returns the maximum number of files that work of a level touches, over all its commits.
+    #[must_use]
+    pub fn max_files(self, level: WorkLevel) -> Option<u64> {
+        match level {
+            WorkLevel::Patch => Some(self.patch_files),
+            WorkLevel::Task => Some(self.task_files),
+            WorkLevel::Feature => None,
+        }
+    }
+
+    /// Returns the maximum number of uncommitted changed lines of work of a level. Never above the
+    /// project's limit.
+    #[must_use]
+    pub fn max_uncommitted_lines(self, level: WorkLevel, loc_limit: u64) -> u64 {
+        let percent = match level {
+            WorkLevel::Patch => self.patch_loc_percent,
+            WorkLevel::Task => self.task_loc_percent,
+            WorkLevel::Feature => 100,
+        };
+        let share = u128::from(loc_limit) * u128::from(percent.min(100));
+        u64::try_from(share.div_ceil(100)).unwrap_or(loc_limit)
     }
 }
 
@@ -78,9 +143,6 @@ pub struct SizeSignals<'s> {
 
 /// Number of files from which on a ticket that names them is a feature.
 pub const FEATURE_FILES: usize = 3;
-
-/// Maximum number of scenarios of one ticket; beyond that it should be split.
-pub const MAX_SCENARIOS: usize = 5;
 
 /// Words in titles that ask for something new.
 const NEW_WORDS: &[&str] = &[
@@ -207,27 +269,33 @@ pub enum Outgrown {
 #[must_use]
 pub fn find_outgrown_limit(
     assessment: &Assessment,
+    limits: LevelLimits,
     files: usize,
     scenarios: usize,
     children: usize,
 ) -> Option<Outgrown> {
+    let is_above = |count: usize, most: u64| u64::try_from(count).is_ok_and(|count| count > most);
+    let has_too_many = is_above(scenarios, limits.scenarios) && children == 0;
     // An explicit level is not questioned for what was known when it was chosen. A ticket with
     // children is split already.
     if let Some(accepted) = assessment.accepted_scenarios {
-        return (scenarios > accepted && scenarios > MAX_SCENARIOS && children == 0)
-            .then_some(Outgrown::Scenarios(scenarios));
+        return (scenarios > accepted && has_too_many).then_some(Outgrown::Scenarios(scenarios));
     }
     let level = assessment.level;
-    if level.max_files().is_some_and(|most| files > most) {
+    if limits
+        .max_files(level)
+        .is_some_and(|most| is_above(files, most))
+    {
         return Some(Outgrown::Files { files, level });
     }
-    (scenarios > MAX_SCENARIOS && children == 0).then_some(Outgrown::Scenarios(scenarios))
+    has_too_many.then_some(Outgrown::Scenarios(scenarios))
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        Assessment, Outgrown, SizeSignals, WorkLevel, assess_work_level, find_outgrown_limit,
+        Assessment, LevelLimits, Outgrown, SizeSignals, WorkLevel, assess_work_level,
+        find_outgrown_limit,
     };
 
     #[test]
@@ -283,26 +351,46 @@ mod tests {
             level: WorkLevel::Patch,
             ..task.clone()
         };
+        let outgrown = |assessment: &Assessment, files, scenarios, children| {
+            find_outgrown_limit(
+                assessment,
+                LevelLimits::default(),
+                files,
+                scenarios,
+                children,
+            )
+        };
         let grown = |files, level| Some(Outgrown::Files { files, level });
-        assert_eq!(find_outgrown_limit(&patch, 2, 0, 0), None);
-        assert_eq!(
-            find_outgrown_limit(&patch, 3, 0, 0),
-            grown(3, WorkLevel::Patch)
-        );
-        assert_eq!(find_outgrown_limit(&task, 5, 5, 0), None);
-        assert_eq!(
-            find_outgrown_limit(&task, 6, 5, 0),
-            grown(6, WorkLevel::Task)
-        );
-        assert_eq!(
-            find_outgrown_limit(&feature, 9, 6, 0),
-            Some(Outgrown::Scenarios(6))
-        );
-        assert_eq!(find_outgrown_limit(&feature, 9, 6, 2), None);
-        assert_eq!(find_outgrown_limit(&accepted, 9, 6, 0), None);
-        assert_eq!(
-            find_outgrown_limit(&accepted, 9, 7, 0),
-            Some(Outgrown::Scenarios(7))
-        );
+        assert_eq!(outgrown(&patch, 2, 0, 0), None);
+        assert_eq!(outgrown(&patch, 3, 0, 0), grown(3, WorkLevel::Patch));
+        assert_eq!(outgrown(&task, 5, 5, 0), None);
+        assert_eq!(outgrown(&task, 6, 5, 0), grown(6, WorkLevel::Task));
+        assert_eq!(outgrown(&feature, 9, 6, 0), Some(Outgrown::Scenarios(6)));
+        assert_eq!(outgrown(&feature, 9, 6, 2), None);
+        assert_eq!(outgrown(&accepted, 9, 6, 0), None);
+        assert_eq!(outgrown(&accepted, 9, 7, 0), Some(Outgrown::Scenarios(7)));
+    }
+
+    #[test]
+    fn the_limits_follow_the_settings_and_stay_below_the_project_s() {
+        let limits = LevelLimits {
+            patch_files: 1,
+            scenarios: 2,
+            patch_loc_percent: 25,
+            task_loc_percent: 60,
+            ..LevelLimits::default()
+        };
+        let of = |level| Assessment {
+            level,
+            reasons: Vec::new(),
+            accepted_scenarios: None,
+        };
+        let outgrown = |level, files, scenarios| {
+            find_outgrown_limit(&of(level), limits, files, scenarios, 0).is_some()
+        };
+        assert!(outgrown(WorkLevel::Patch, 2, 0) && !outgrown(WorkLevel::Patch, 1, 0));
+        assert!(outgrown(WorkLevel::Feature, 0, 3) && !outgrown(WorkLevel::Feature, 99, 2));
+        let lines = WorkLevel::ALL.map(|level| limits.max_uncommitted_lines(level, 401));
+        assert_eq!(lines, [101, 241, 401]);
     }
 }
