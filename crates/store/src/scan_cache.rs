@@ -80,6 +80,8 @@ pub(crate) struct ScanCache {
     noted: RefCell<ScanRecording>,
     /// The stored scan that was checked, if it may be saved again.
     checked: RefCell<Option<CheckedScan>>,
+    /// What was scanned since that check; `None` if something's later change a stamp might not show.
+    since_check: RefCell<Option<Vec<ScannedPath>>>,
 }
 
 /// A stored scan that was compared with the files.
@@ -89,6 +91,8 @@ struct CheckedScan {
     mark: String,
     /// The paths with another stamp, and that stamp.
     restamped: HashMap<String, FileStamp>,
+    /// The folders with other entries: it may be saved again only with what was scanned since.
+    renamed: Vec<String>,
 }
 
 /// How a check reads the present state of the paths.
@@ -115,17 +119,25 @@ enum ScanRecording {
 impl ScanCache {
     /// Starts a new recording.
     pub(crate) fn start_recording(&self) {
+        self.since_check.replace(None);
         self.noted.replace(ScanRecording::Looks(Vec::new()));
     }
 
     /// Records the stamp of a file.
     pub(crate) fn record_file(&self, path: &str, stamp: Option<FileStamp>) {
+        self.record_path(|| ScannedPath {
+            path: path.to_owned(),
+            stamp,
+            names: NamesDigest::default(),
+        });
+    }
+
+    fn record_path(&self, scanned: impl Fn() -> ScannedPath) {
         if let ScanRecording::Looks(looks) = &mut *self.noted.borrow_mut() {
-            looks.push(ScannedPath {
-                path: path.to_owned(),
-                stamp,
-                names: NamesDigest::default(),
-            });
+            looks.push(scanned());
+        }
+        if let Some(since) = &mut *self.since_check.borrow_mut() {
+            since.push(scanned());
         }
     }
 
@@ -136,17 +148,16 @@ impl ScanCache {
         stamp: Option<FileStamp>,
         entries: &[FolderEntry],
     ) {
-        if let ScanRecording::Looks(looks) = &mut *self.noted.borrow_mut() {
-            looks.push(ScannedPath {
-                path: format!("{folder}/"),
-                stamp,
-                names: digest_names(entries),
-            });
-        }
+        self.record_path(|| ScannedPath {
+            path: format!("{folder}/"),
+            stamp,
+            names: digest_names(entries),
+        });
     }
 
     /// Discards the recording: a stamp of this scan would not reveal the next change.
     pub(crate) fn discard_recording(&self) {
+        self.since_check.replace(None);
         let mut noted = self.noted.borrow_mut();
         // Sticky until the next start: one unreliable stamp makes the whole cache unreliable, and a
         // false hit would hide an edited plan.
@@ -160,6 +171,10 @@ impl ScanCache {
     pub(crate) fn save_to(&self, file: &Path, mark: &str) {
         match (self.noted.take(), self.checked.take()) {
             (ScanRecording::Looks(looks), _) => write_cache(file, mark, &encode_parts(&looks)),
+            (ScanRecording::Nothing, Some(checked)) if !checked.renamed.is_empty() => {
+                let since = self.since_check.take();
+                let _ = since.and_then(|since| add_scanned_paths(file, mark, &checked, since));
+            }
             (ScanRecording::Nothing, Some(checked)) if checked.restamped.is_empty() => {
                 Self::replace_mark(file, |was| (was == checked.mark).then(|| mark.to_owned()));
             }
@@ -213,13 +228,14 @@ impl ScanCache {
         let restamped =
             read_stamps(present, &changed).filter(|stamps| stamps.is_empty() || stored.is_whole);
         changed.retain(|look| !look.is_folder() || !has_same_names(look, present.list));
-        // A folder with other names has another digest, which only a full scan computes.
-        let has_other_names = changed.iter().any(|look| look.is_folder());
-        let restamped = restamped.filter(|_| !has_other_names);
+        let renamed = changed.iter().filter(|look| look.is_folder());
+        let renamed = renamed.map(|look| look.path.to_owned()).collect();
         self.checked.replace(restamped.map(|restamped| CheckedScan {
             mark: stored.header.mark.clone(),
             restamped,
+            renamed,
         }));
+        self.since_check.replace(stored.is_whole.then(Vec::new));
         if let (true, Some(index)) = (changed.is_empty(), stored.other_index) {
             let mut bytes = Vec::with_capacity(STAMP_SIZE);
             push_stamp(&mut bytes, index.as_ref());
@@ -262,6 +278,43 @@ fn read_stamps(
 
 /// Replaces mark and stamps of the stored scan; `None` if it cannot be read, or is another one.
 fn replace_stamps(file: &Path, mark: &str, checked: CheckedScan) -> Option<()> {
+    let looks = load_restamped(file, &checked)?;
+    write_cache(file, mark, &encode_parts(&looks));
+    Some(())
+}
+
+/// Adds what was scanned since a check to the stored scan: the new entries of folders, under their
+/// present digest. `None` if such a folder was not listed, or a path was seen in two states.
+fn add_scanned_paths(
+    file: &Path,
+    mark: &str,
+    checked: &CheckedScan,
+    since: Vec<ScannedPath>,
+) -> Option<()> {
+    let mut looks = load_restamped(file, checked)?;
+    let mut scanned: HashMap<String, ScannedPath> = HashMap::with_capacity(since.len());
+    for one in since {
+        match scanned.get(&one.path) {
+            Some(known) if *known != one => return None,
+            _ => scanned.insert(one.path.clone(), one),
+        };
+    }
+    for look in &mut looks {
+        let again = scanned.remove(&look.path);
+        if checked.renamed.contains(&look.path) {
+            *look = again?;
+        }
+    }
+    let mut new: Vec<ScannedPath> = scanned.into_values().collect();
+    new.sort_by(|a, b| a.path.cmp(&b.path));
+    looks.extend(new);
+    write_cache(file, mark, &encode_parts(&looks));
+    Some(())
+}
+
+/// Returns the paths of the stored scan with their present stamps; `None` if it cannot be read, or is
+/// another one.
+fn load_restamped(file: &Path, checked: &CheckedScan) -> Option<Vec<ScannedPath>> {
     let bytes = read_cache(file)?;
     let (header, body) = CacheHeader::read_from(&bytes)?;
     (header.mark == checked.mark).then_some(())?;
@@ -278,8 +331,7 @@ fn replace_stamps(file: &Path, mark: &str, checked: CheckedScan) -> Option<()> {
             });
         }
     }
-    write_cache(file, mark, &encode_parts(&looks));
-    Some(())
+    Some(looks)
 }
 
 /// Returns the paths that have another stamp now.

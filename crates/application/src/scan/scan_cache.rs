@@ -87,6 +87,7 @@ impl Scanner<'_, '_> {
     /// Returns whether all files were compared, if the cached scan is still valid and no node touched
     /// since differs from its file; `None` otherwise.
     fn check_cache(&mut self, extent: CheckedPaths) -> Result<Option<bool>, Failure> {
+        let noticed = self.ctx.notice_count();
         let Some(ScanCacheCheck {
             mark,
             known,
@@ -142,8 +143,14 @@ impl Scanner<'_, '_> {
         };
         let holds = !differs && self.survey.is_unchanged();
         // Moves the cache forward, so that the next scan does not replay the same operations. Only
-        // after many, because each update writes a file.
-        if holds && changed.is_empty() && since > BASE_OPERATION_LIMIT {
+        // after many, because each update writes a file; and when a folder has new entries, because
+        // listing one of ten thousand takes longer than the update.
+        let has_new_entries = changed.iter().any(|path| path.ends_with('/'));
+        let is_due = match has_new_entries {
+            true => is_whole && self.is_sure(noticed),
+            false => changed.is_empty() && since > BASE_OPERATION_LIMIT,
+        };
+        if holds && is_due {
             let key = cache_key(self.ctx, self.state, head)?;
             self.files.save_scan_cache(&key);
         }

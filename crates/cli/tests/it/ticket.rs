@@ -325,3 +325,26 @@ fn a_new_ticket_needs_nobody_and_names_no_file() {
         "nothing waits for an approval here"
     );
 }
+
+#[test]
+fn a_file_beside_a_new_ticket_is_seen_after_the_scan_was_cached() {
+    let project = tickets();
+    project.ok(&["next"]);
+    project.ok(&["ticket", "new", "Later"]);
+    // Long enough for the times of the folder to be settled, so that the scan with the new ticket is cached.
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    project.ok(&["next"]);
+    project.ok(&["next"]);
+    let folder = "tickets/046-later";
+    project.write(&format!("{folder}/test-definitions.md"), "Scenario: Seen\n");
+    let tree = project.ok(&["tree"]).stdout;
+    assert!(tree.contains("Seen"), "{tree}");
+    let text = project.read(&format!("{folder}/ticket.md"));
+    let path = format!("{folder}/ticket.md");
+    project.write(&path, text.replace("phase: intake", "phase: implement"));
+    let ticket = project.ok(&["ticket", "list"]).stdout;
+    assert!(ticket.contains("Later  [implement"), "{ticket}");
+    std::fs::remove_dir_all(project.root().join(folder)).unwrap();
+    let tree = project.run(&["tree"]);
+    assert!(tree.stderr.contains("missing: 046"), "{}", tree.stderr);
+}

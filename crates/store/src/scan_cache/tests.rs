@@ -179,3 +179,48 @@ fn a_checked_scan_with_a_missing_path_is_not_saved() {
         "two"
     );
 }
+
+#[test]
+fn new_entries_of_a_folder_are_added_to_the_saved_scan() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("tickets")).unwrap();
+    let entry = |name: &str| FolderEntry {
+        name: name.to_owned(),
+        kind: FolderEntryKind::Folder,
+    };
+    let tickets = |names: NamesDigest| ScannedPath {
+        path: "tickets/".to_owned(),
+        stamp: stamp_of(1),
+        names,
+    };
+    let first = tickets(digest_names(&[entry("001-a")]));
+    let file = folder.path().join("looks.bin");
+    write_cache(&file, "mark", &encode_parts(&[first, look(1)]));
+    let root: OwnedFd = File::open(folder.path()).unwrap().into();
+    let cache = ScanCache::default();
+    let found = check_with(&cache, &folder, &root, CheckedPaths::All).unwrap();
+    assert_eq!(found.changed, ["tickets/"]);
+
+    // Without a listing of the folder its digest is not known.
+    cache.save_to(&file, "unlisted");
+    let found = check_with(&cache, &folder, &root, CheckedPaths::All).unwrap();
+    assert_eq!(found.mark, "mark");
+    let stat = rustix::fs::statat(&root, "tickets", rustix::fs::AtFlags::empty()).unwrap();
+    let stamp = crate::plan_files::file_stamp(&stat);
+    let entries = [entry("001-a"), entry("002-b")];
+    cache.record_file("tickets/002-b/ticket.md", None);
+    cache.record_folder("tickets", Some(stamp), &entries);
+    cache.save_to(&file, "later");
+    let found = check_with(&cache, &folder, &root, CheckedPaths::All).unwrap();
+    assert_eq!((found.mark.as_str(), found.known), ("later", 3));
+    assert_eq!(found.changed, Vec::<String>::new());
+
+    // Something whose next change its stamp would not show.
+    std::fs::write(folder.path().join("tickets/x"), "x").unwrap();
+    let _ = check_with(&cache, &folder, &root, CheckedPaths::All).unwrap();
+    cache.record_folder("tickets", Some(stamp), &entries);
+    cache.discard_recording();
+    cache.save_to(&file, "unsure");
+    let found = check_with(&cache, &folder, &root, CheckedPaths::All).unwrap();
+    assert_eq!(found.mark, "later");
+}
