@@ -137,9 +137,7 @@ fn leading_number(id: &str) -> Option<u32> {
 fn visit_names_everywhere(ctx: &Context<'_>, folder: &str, each: &mut dyn FnMut(&str)) {
     ctx.files.visit_names(folder, each);
     // Without git, or if it fails, the id is free here; a later merge reports what it is not.
-    for name in ctx.git.list_names_elsewhere(folder).unwrap_or_default() {
-        each(&name);
-    }
+    let _ = ctx.git.visit_names_elsewhere(folder, each);
 }
 
 /// Whether a recorded node of the level has this id. Its file may be gone.

@@ -325,8 +325,13 @@ impl Git for FakeGit {
         Ok(Some(paths.iter().map(state_of).collect()))
     }
 
-    fn list_names_elsewhere(&self, _folder: &str) -> Result<Vec<String>, StoreFault> {
-        Ok(self.elsewhere.borrow().clone())
+    fn visit_names_elsewhere(
+        &self,
+        _folder: &str,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<(), StoreFault> {
+        self.elsewhere.borrow().iter().for_each(|name| each(name));
+        Ok(())
     }
 
     fn current_branch(&self) -> Option<String> {

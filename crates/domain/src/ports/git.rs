@@ -3,7 +3,7 @@
 //! HEAD and the reflog are read from files, without a process, because hooks read them.
 //! Counting uncommitted lines and searching messages start one `git` process each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -206,15 +206,32 @@ pub trait Git {
         Ok(None)
     }
 
-    /// Returns the names in a folder of the project on all local and remote-tracking branches and
-    /// in the other working trees. Starts one process, and one for each branch that moved since.
+    /// Passes on the names in a folder of the project on all local and remote-tracking branches and
+    /// in the other working trees; one may come several times. Starts a process for each branch that
+    /// moved since.
+    ///
+    /// # Errors
+    /// When git is not installed or fails.
+    fn visit_names_elsewhere(
+        &self,
+        folder: &str,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<(), StoreFault> {
+        // Without a repository there is no other branch.
+        let _ = (folder, each);
+        Ok(())
+    }
+
+    /// Returns those names, each once, sorted.
     ///
     /// # Errors
     /// When git is not installed or fails.
     fn list_names_elsewhere(&self, folder: &str) -> Result<Vec<String>, StoreFault> {
-        // Without a repository there is no other branch.
-        let _ = folder;
-        Ok(Vec::new())
+        let mut names = BTreeSet::new();
+        self.visit_names_elsewhere(folder, &mut |name| {
+            names.insert(name.to_owned());
+        })?;
+        Ok(names.into_iter().collect())
     }
 
     /// Returns the commits of all branches whose message contains `word`, newest first. Starts one

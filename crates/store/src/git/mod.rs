@@ -6,6 +6,7 @@
 //! repository.
 
 mod attributes;
+mod branch_tips;
 mod branches;
 mod changes;
 mod command;
@@ -144,10 +145,15 @@ impl Git for DiskGit {
         reflog::read_branch_left(&*self.find_repository().ok()??)
     }
 
-    fn list_names_elsewhere(&self, folder: &str) -> Result<Vec<String>, StoreFault> {
-        self.find_repository()?.map_or(Ok(Vec::new()), |place| {
-            other_branches::list_names_elsewhere(&place, folder)
-        })
+    fn visit_names_elsewhere(
+        &self,
+        folder: &str,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<(), StoreFault> {
+        match self.find_repository()? {
+            Some(place) => other_branches::visit_names_elsewhere(&place, folder, each),
+            None => Ok(()),
+        }
     }
 
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {

@@ -1,11 +1,11 @@
 //! Names in a folder as other branches and other working trees have them, so that a new id is free
 //! there too.
 //!
-//! One `git for-each-ref` lists the tips of local and remote-tracking branches, one `git ls-tree`
-//! per tip the folder. A tip never changes its content, so its listing is cached by commit. Other
-//! working trees are read from disk: their newest tickets are not committed yet.
+//! One `git ls-tree` lists the folder at the tip of a local or remote-tracking branch. A tip never changes
+//! its content, so its listing is cached by commit. Other working trees are read from disk: their newest
+//! tickets are not committed yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,13 +13,12 @@ use std::time::{Duration, Instant};
 use domain::ports::StoreFault;
 use serde::{Deserialize, Serialize};
 
+use super::branch_tips::list_branch_tips;
+use super::process;
 use super::repository_paths::{RepositoryPaths, read_first_line};
-use super::{is_object_hash, process};
 use crate::durable::{Durability, replace_file};
 use crate::layout::STATE_FOLDER;
 
-/// Maximum number of branches that are looked at, the newest first.
-const MAX_BRANCHES_OPTION: &str = "--count=512";
 /// Time for the listings that are not cached. What is left over is listed by the next call.
 const LISTING_TIME: Duration = Duration::from_secs(3);
 /// Maximum number of entries read from a folder of another working tree.
@@ -28,18 +27,21 @@ const MAX_ENTRIES: usize = 100_000;
 const MAX_CACHE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The names in folders at the tips of branches, by folder and commit. A cache: lost, it is built again.
+///
+/// The names of a folder are one text, each followed by `/`, which no name contains: ten thousand texts of
+/// their own take most of the time of a new ticket to parse.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct CachedFolders(BTreeMap<String, BTreeMap<String, Vec<String>>>);
+struct CachedFolders(BTreeMap<String, BTreeMap<String, String>>);
 
-/// Returns the names in `folder` (relative to the project) on all local and remote-tracking branches
-/// and in all other working trees.
-pub(super) fn list_names_elsewhere(
+/// Passes on the names in `folder` (relative to the project) on all local and remote-tracking branches
+/// and in all other working trees; a name may come several times.
+pub(super) fn visit_names_elsewhere(
     place: &RepositoryPaths,
     folder: &str,
-) -> Result<Vec<String>, StoreFault> {
-    let mut names: BTreeSet<String> = BTreeSet::new();
+    each: &mut dyn FnMut(&str),
+) -> Result<(), StoreFault> {
     for worktree in find_other_worktrees(place) {
-        names.extend(list_directory(&worktree.join(&place.prefix).join(folder)));
+        visit_directory(&worktree.join(&place.prefix).join(folder), each);
     }
     let tips = list_branch_tips(place)?;
     let cache = cache_path(place);
@@ -59,34 +61,13 @@ pub(super) fn list_names_elsewhere(
             is_changed = true;
         }
     }
-    names.extend(cached.values().flatten().cloned());
+    for names in cached.values() {
+        names.split_terminator('/').for_each(&mut *each);
+    }
     if is_changed {
         write_cache(&cache, &folders);
     }
-    Ok(names.into_iter().collect())
-}
-
-/// Returns the commits at the tips of all local and remote-tracking branches, newest first.
-fn list_branch_tips(place: &RepositoryPaths) -> Result<Vec<String>, StoreFault> {
-    let arguments = [
-        "for-each-ref",
-        "--sort=-committerdate",
-        MAX_BRANCHES_OPTION,
-        "--format=%(objectname)",
-        "refs/heads",
-        "refs/remotes",
-    ];
-    let ended = process::run_git(place, &arguments, process::read_to_text)?;
-    if ended.code != 0 {
-        return Err(ended.to_fault("cannot list the branches"));
-    }
-    let mut tips: Vec<String> = Vec::new();
-    for tip in ended.said.lines().filter(|tip| is_object_hash(tip)) {
-        if !tips.iter().any(|known| known == tip) {
-            tips.push(tip.to_owned());
-        }
-    }
-    Ok(tips)
+    Ok(())
 }
 
 /// Lists the folder in a commit; `None` if git does not have the commit (a partial clone).
@@ -94,12 +75,16 @@ fn list_tree(
     place: &RepositoryPaths,
     tip: &str,
     folder: &str,
-) -> Result<Option<Vec<String>>, StoreFault> {
+) -> Result<Option<String>, StoreFault> {
     let inside = format!("{folder}/");
     let arguments = ["ls-tree", "-z", "--name-only", tip, "--", inside.as_str()];
     let ended = process::run_git(place, &arguments, process::read_to_text)?;
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    Ok((ended.code == 0).then(|| ended.said.split_terminator('\0').map(name).collect()))
+    let mut names = String::with_capacity(ended.said.len());
+    for path in ended.said.split_terminator('\0') {
+        names.push_str(path.rsplit('/').next().unwrap_or_default());
+        names.push('/');
+    }
+    Ok((ended.code == 0).then_some(names))
 }
 
 /// Returns the top directories of the other working trees of the repository.
@@ -121,13 +106,14 @@ fn find_other_worktrees(place: &RepositoryPaths) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Lists the names in a directory; none if it cannot be read.
-fn list_directory(folder: &Path) -> Vec<String> {
+/// Passes on the names in a directory; none if it cannot be read.
+fn visit_directory(folder: &Path, each: &mut dyn FnMut(&str)) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .take(MAX_ENTRIES)
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect()
+    for entry in entries.take(MAX_ENTRIES) {
+        if let Some(name) = entry.file_name().to_str() {
+            each(name);
+        }
+    }
 }
 
 fn cache_path(place: &RepositoryPaths) -> PathBuf {
