@@ -608,7 +608,7 @@ fn complete_whole(
 }
 
 /// Opens the complete ancestors of a node that is open.
-fn reopen_ancestors(
+pub(crate) fn reopen_ancestors(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     below: NodeId,
@@ -651,7 +651,7 @@ fn has_progress(facts: &[Fact], id: NodeId) -> bool {
         .any(|fact| matches!(fact, Fact::ProgressChanged { node, .. } if *node == id))
 }
 
-fn progress_fact(node: &Node, after: Progress) -> Fact {
+pub(crate) fn progress_fact(node: &Node, after: Progress) -> Fact {
     Fact::ProgressChanged {
         node: node.id,
         before: node.progress,

@@ -69,7 +69,7 @@ pub struct Context<'a> {
 }
 
 impl Notice {
-    /// Describes a notice about a claim that something is done; `None` for any other.
+    /// Describes a notice about what a file or a command claims of the work; `None` for any other.
     #[must_use]
     pub fn describe_claim(&self) -> Option<String> {
         Some(match self {
@@ -106,6 +106,10 @@ impl Notice {
                 format!("`{node}` needs `{by}`, which is not complete")
             }
             Self::PhaseSkipped { why, .. } => why.clone(),
+            Self::WorkLeft { why } | Self::UnknownWord { why, more: 0 } => why.clone(),
+            Self::UnknownWord { why, more } => {
+                format!("{why}; `tl check` lists {more} more of that kind")
+            }
             _ => return None,
         })
     }
@@ -168,6 +172,10 @@ pub enum Notice {
     NeedsOpen { node: String, by: String },
     /// A file names a phase that its ticket may not be in yet; it counts all the same.
     PhaseSkipped { node: String, why: String },
+    /// Open work is no longer part of what it was part of.
+    WorkLeft { why: String },
+    /// A word of a file's front matter means nothing, and so do `more` others.
+    UnknownWord { why: String, more: usize },
     /// A session's file could not be updated.
     NotWritten { path: String, why: String },
     /// Work left over by an interrupted process is complete now.
@@ -530,6 +538,8 @@ impl<'a> Context<'a> {
                     | Notice::ScenarioReplaced { .. }
                     | Notice::NeedsOpen { .. }
                     | Notice::PhaseSkipped { .. }
+                    | Notice::UnknownWord { .. }
+                    | Notice::WorkLeft { .. }
             )
         };
         let (taken, left) = self.noticed.take().into_iter().partition(is_about_work);

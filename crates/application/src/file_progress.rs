@@ -11,6 +11,7 @@ use domain::needs::is_open;
 use domain::node::{Content, Node, Progress, WorkKeys};
 use domain::ports::{NodeKey, Snapshot, TrackedState, Transaction};
 use domain::work::completion::{OpenNode, describe_gaps};
+use domain::work::triage::UnknownWord;
 
 use crate::completion::{
     AddedBelow, CompletionScope, consume_override, find_gaps, follow_progress, judge_added_ticket,
@@ -19,6 +20,7 @@ use crate::completion::{
 use crate::context::{Context, Notice};
 use crate::decisions::{DecisionChanges, load_decision_key};
 use crate::failure::Failure;
+use crate::left_work::report_given_up_needs;
 use crate::locate::load_node_path;
 use crate::phase_moves::report_skipped_phase;
 use crate::scan::{ReturnedPlan, ScanResult, was_checked_out};
@@ -31,6 +33,7 @@ pub(crate) fn follow_file_progress(
     seen: &ScanResult,
     facts: &mut Vec<Fact>,
 ) -> Result<(), Failure> {
+    let mut unknown = describe_added_words(ctx, facts);
     let decisions = &seen.decisions;
     // First, because the steps below read the facts of added nodes as they will be recorded.
     let mut believed = state_added_progress(ctx, &*tx, &seen.returned, facts)?;
@@ -46,12 +49,18 @@ pub(crate) fn follow_file_progress(
             continue;
         };
         // Most descriptions have no work, and most edits do not change it.
-        if before.work == after.work {
+        if before.work == after.work && before.needs == after.needs {
             continue;
         }
         let Some(known) = tx.load_node(*node)? else {
             continue;
         };
+        report_given_up_needs(ctx, &*tx, &known, (&before.needs, &after.needs))?;
+        let unknown_before = list_unknown_words(ctx, &known, before.work.as_deref());
+        let unknown_after = list_unknown_words(ctx, &known, after.work.as_deref());
+        let is_new = |word: &&UnknownWord| !unknown_before.contains(word);
+        let new_words = unknown_after.iter().filter(is_new);
+        unknown.extend(new_words.map(|word| word.describe(&known.alias)));
         let came_with_git = was_checked_out(ctx, &*tx)? && is_unchanged_in_git(ctx, &known);
         let phase = |work: &Option<Box<WorkKeys>>| work.as_ref().and_then(|one| one.phase.clone());
         if let (from, Some(to)) = (phase(&before.work), phase(&after.work))
@@ -108,7 +117,40 @@ pub(crate) fn follow_file_progress(
     }
     facts.append(&mut follow);
     report_believed(ctx, &*tx, decisions, &believed)?;
+    report_unknown_words(ctx, unknown);
     follow_progress(ctx, &*tx, facts)
+}
+
+/// Returns the words of a front matter that mean nothing.
+fn list_unknown_words(ctx: &Context<'_>, node: &Node, work: Option<&WorkKeys>) -> Vec<UnknownWord> {
+    let profile = ctx.find_profile(&node.profile);
+    let found = work.zip(profile);
+    found.map_or_else(Vec::new, |(work, profile)| {
+        work.unknown_words(&profile.work_phases)
+    })
+}
+
+/// Returns descriptions of the words of added files that mean nothing.
+fn describe_added_words(ctx: &Context<'_>, facts: &[Fact]) -> Vec<String> {
+    let added = facts.iter().filter_map(|fact| match fact {
+        Fact::NodeAdded { node } => Some(node),
+        _ => None,
+    });
+    let describe = |node: &Node| {
+        let unknown = list_unknown_words(ctx, node, node.description.work.as_deref());
+        let described = unknown.iter().map(|word| word.describe(&node.alias));
+        described.collect::<Vec<_>>()
+    };
+    added.flat_map(|node| describe(node)).collect()
+}
+
+/// Reports the words that mean nothing: their author expects that they do.
+fn report_unknown_words(ctx: &Context<'_>, described: Vec<String>) {
+    let mut described = described.into_iter();
+    if let Some(why) = described.next() {
+        let more = described.len();
+        ctx.push_notice(Notice::UnknownWord { why, more });
+    }
 }
 
 /// Whether the file of a node is as git wrote it.

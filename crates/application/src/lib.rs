@@ -75,6 +75,7 @@ pub mod history;
 pub mod inbox;
 pub mod invalidate;
 mod later_milestones;
+mod left_work;
 pub mod list_changes;
 pub mod list_overlap;
 pub mod list_tickets;

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_plans_at_head;
 use crate::session_position::{has_work_phases, tdd_record_key};
-use crate::tickets::find_ticket_level;
+use crate::tickets::{find_ticket_level, require_phase};
 
 /// Which tickets are listed.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,9 @@ pub struct TicketLine {
 /// # Errors
 /// When the project has no tickets or the state cannot be read.
 pub fn list_tickets(ctx: &Context<'_>, filter: &TicketFilter) -> Result<Vec<TicketLine>, Failure> {
-    find_ticket_level(ctx)?;
+    let (profile, ..) = find_ticket_level(ctx)?;
+    let phase = filter.phase.as_deref();
+    let phase = phase.map(|word| require_phase(profile, word)).transpose()?;
     let (state, tree) = observe_plans_at_head(ctx)?;
     let claims = list_active_claims(ctx, &*state)?;
     // As recorded, without the history of HEAD: for a list, a git process per ticket would be too
@@ -91,11 +93,11 @@ pub fn list_tickets(ctx: &Context<'_>, filter: &TicketFilter) -> Result<Vec<Tick
                     .any(|one| one.eq_ignore_ascii_case(label))
             })
         };
-        let is_in = |phase: &String| work.is_some_and(|work| work.phase.as_ref() == Some(phase));
+        let is_in = |phase: &str| work.is_some_and(|work| work.phase.as_deref() == Some(phase));
         has_work_phases(ctx, node)
             && (filter.all || !is_closed)
             && filter.label.as_ref().is_none_or(has_label)
-            && filter.phase.as_ref().is_none_or(is_in)
+            && phase.is_none_or(is_in)
     };
     let mut listed: Vec<&Node> = tree.nodes().filter(is_listed).collect();
     // Cached: the key walks up the tree for every ticket.

@@ -22,6 +22,7 @@ use crate::decisions::receive_decisions;
 use crate::failure::{Failure, FailureKind};
 use crate::file_progress::follow_file_progress;
 use crate::file_writes::{self, PlannedFiles};
+use crate::left_work::follow_left_work;
 use crate::locate::{find_node, load_with_ancestors};
 use crate::plan_backup::back_up_overwritten;
 use crate::plan_documents::reconcile::{list_completed, report_unchanged_intents};
@@ -739,6 +740,7 @@ pub(crate) fn derive_operation(
     push_identity_facts(&*tx, seen, &mut facts)?;
     push_presence_facts(ctx, &*tx, seen, now, &mut facts)?;
     follow_removed_scenarios(ctx, &*tx, &mut facts)?;
+    follow_left_work(ctx, &*tx, &seen.texts, &mut facts)?;
     receive_decisions(ctx, &*tx, &seen.decisions, &mut facts)?;
     if facts.is_empty() {
         return Ok(None);

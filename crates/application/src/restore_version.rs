@@ -162,11 +162,10 @@ fn restore_text(
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;
     planned.put_file(&file, Some(&text))?;
 
-    let level = ctx
-        .find_profile(&node.profile)
-        .and_then(|profile| profile.find_level(&node.level));
+    let profile = ctx.find_profile(&node.profile);
+    let level = profile.and_then(|profile| Some((profile, profile.find_level(&node.level)?)));
     let (canonical, description) = match level {
-        Some(level) => level.read_text(&text),
+        Some((profile, level)) => profile.read_text(level, &text),
         None => (canonical_hash(&text), describe_plan(&text)),
     };
     let sighting = ObservedFile {

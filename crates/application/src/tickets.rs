@@ -12,6 +12,7 @@ use domain::ports::{FileReadResult, Snapshot, Transaction};
 use domain::profile::{FilePattern, Level, Profile};
 use domain::record;
 use domain::suggest::nearest_words;
+use domain::work::phase_order::parse_phase;
 use domain::work::scenarios::slugify_title;
 use domain::work::triage::Priority;
 use domain::work::work_level::{Assessment, WorkLevel};
@@ -371,6 +372,27 @@ pub fn split_ticket(
     })
 }
 
+/// Returns the name of a work phase, as the profile spells it.
+///
+/// # Errors
+/// When there is no such phase.
+pub(crate) fn require_phase<'p>(profile: &'p Profile, word: &str) -> Result<&'p str, Failure> {
+    let phases = &profile.work_phases;
+    if let Some(phase) = parse_phase(phases, word) {
+        return Ok(&phase.name);
+    }
+    let names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    let near = nearest_words(word, names.iter().copied(), 1);
+    let hint = near
+        .first()
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default();
+    Err(
+        Failure::invalid(format!("there is no phase `{word}`{hint}"))
+            .with_step(format!("phases: {}", names.join(", "))),
+    )
+}
+
 /// Sets the phase of a ticket: one key of its file.
 ///
 /// # Errors
@@ -383,25 +405,13 @@ pub fn set_phase(
     reason: Option<&str>,
 ) -> Result<TicketView, Failure> {
     let (profile, ..) = find_ticket_level(ctx)?;
-    let names: Vec<&str> = profile
-        .work_phases
-        .iter()
-        .map(|phase| phase.name.as_str())
-        .collect();
     // A misspelt phase would end up in the file, where no guide and no gate knows it.
-    if !names.contains(&phase) {
-        let near = nearest_words(phase, names.iter().copied(), 1);
-        let hint = near
-            .first()
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
-        return Err(
-            Failure::invalid(format!("there is no phase `{phase}`{hint}"))
-                .with_step(format!("phases: {}", names.join(", "))),
-        );
-    }
+    let phase = require_phase(profile, phase)?;
     // The last phase means done, so the same rule applies as for `tl progress complete`.
-    let is_last = names.last() == Some(&phase);
+    let is_last = profile
+        .work_phases
+        .last()
+        .is_some_and(|last| last.name == phase);
     let set = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, id, rest: &[String]| {
         reject_extra_words(rest)?;
         let node = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;

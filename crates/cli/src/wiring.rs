@@ -657,7 +657,9 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
         | Notice::ScenarioRemoved { .. }
         | Notice::ScenarioReplaced { .. }
         | Notice::NeedsOpen { .. }
-        | Notice::PhaseSkipped { .. } => {
+        | Notice::PhaseSkipped { .. }
+        | Notice::UnknownWord { .. }
+        | Notice::WorkLeft { .. } => {
             ui.print_warning(noticed.describe_claim().unwrap_or_default());
         }
         Notice::NotWritten { path, why } => {

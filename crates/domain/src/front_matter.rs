@@ -132,7 +132,8 @@ pub fn remove_keys(text: &str, keys: &[String]) -> String {
         .collect()
 }
 
-/// Returns the text with one key of its front matter set; every other byte is unchanged.
+/// Returns the text with one key of its front matter set; every other byte is unchanged, also of a key in
+/// another case, which the new one overrides.
 ///
 /// A text without front matter gets one.
 #[must_use]
@@ -185,16 +186,36 @@ pub fn edit_values(text: &str, keys: &[&str], edit: impl Fn(&str) -> String) -> 
 pub fn raw_value(text: &str, key: &str) -> Option<String> {
     // YAML would parse the ticket number `017` as an integer and lose the zero.
     let (block, _) = split_front_matter(text);
-    let line = block?
-        .lines()
-        .find(|line| key_starting_line(line) == Some(key))?;
-    let (_, value) = line.split_once(':')?;
+    let lines: Vec<&str> = block?.lines().collect();
+    let names: Vec<&str> = lines
+        .iter()
+        .map(|line| key_starting_line(line).unwrap_or(""))
+        .collect();
+    let (_, value) = lines.get(position_of_key(&names, key)?)?.split_once(':')?;
     let value = value.trim();
     let value = match value.chars().next() {
-        Some(quote @ ('"' | '\'')) => value.split(quote).nth(1).unwrap_or_default(),
-        _ => value.split(" #").next().unwrap_or_default().trim(),
+        Some(quote @ ('"' | '\'')) => value.split(quote).nth(1).unwrap_or_default().trim(),
+        Some('#') => "",
+        _ => without_comment(value),
     };
     (!value.is_empty() && !matches!(value, "null" | "~")).then(|| value.to_owned())
+}
+
+fn without_comment(value: &str) -> &str {
+    let is_comment = |at: usize| {
+        value
+            .get(..at)
+            .is_some_and(|before| before.ends_with([' ', '\t']))
+    };
+    let mut marks = value.match_indices('#').map(|(at, _)| at);
+    let end = marks.find(|at| is_comment(*at)).unwrap_or(value.len());
+    value.get(..end).unwrap_or(value).trim()
+}
+
+/// Returns the place of a key among names: as it is spelled, or else in another case.
+fn position_of_key(names: &[&str], key: &str) -> Option<usize> {
+    let exact = names.iter().position(|name| *name == key);
+    exact.or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(key)))
 }
 
 /// Returns the key that starts on a line; `None` for continuation lines, list items and comments.
@@ -208,6 +229,19 @@ fn key_starting_line(line: &str) -> Option<&str> {
 }
 
 impl FrontMatter {
+    /// Returns a key's value as written in the text that was parsed; a value over several lines or with
+    /// YAML's own marks as it was parsed.
+    #[must_use]
+    pub fn get_word(&self, text: &str, key: &str) -> Option<String> {
+        let raw = raw_value(text, key);
+        let is_plain = |value: &String| !value.starts_with(['>', '|', '&', '!', '*', '[', '{']);
+        if raw.as_ref().is_some_and(is_plain) {
+            return raw;
+        }
+        let parsed = self.get_text(key).map(|value| value.trim().to_owned());
+        parsed.filter(|value| !value.is_empty()).or(raw)
+    }
+
     /// Returns a key as a list of strings: a list, comma-separated text, or a single value.
     #[must_use]
     pub fn get_list(&self, key: &str) -> Vec<String> {

@@ -115,7 +115,9 @@ impl Progress {
                     Self::Pending
                 }
                 "active" | "in-progress" | "started" | "doing" | "wip" => Self::Active,
-                "complete" | "completed" | "done" | "closed" | "resolved" => Self::Complete,
+                "complete" | "completed" | "done" | "closed" | "resolved" | "finished" => {
+                    Self::Complete
+                }
                 "blocked" | "on-hold" => Self::Blocked,
                 _ => return None,
             },

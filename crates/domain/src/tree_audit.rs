@@ -159,13 +159,13 @@ fn audit_work_keys(
     let (Some(work), Some(profile)) = (&node.description.work, profile) else {
         return;
     };
-    for (key, word) in work.unknown_words(&profile.work_phases) {
+    for unknown in work.unknown_words(&profile.work_phases) {
         let path = tree.alias_path(node);
         let file = node.path.as_deref().unwrap_or_default();
         findings.push(AuditFinding {
             kind: AuditFindingKind::FrontMatter,
-            message: format!("`{key}: {word}` of `{path}` is not known and is ignored"),
-            next_steps: vec![format!("change `{key}` in {file}")],
+            message: unknown.describe(&path),
+            next_steps: vec![format!("change `{}` in {file}", unknown.key)],
             node: Some(path),
         });
     }

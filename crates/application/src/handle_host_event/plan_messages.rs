@@ -327,7 +327,9 @@ fn render_notice(noticed: &Notice) -> Option<String> {
         | Notice::ScenarioRemoved { .. }
         | Notice::ScenarioReplaced { .. }
         | Notice::NeedsOpen { .. }
-        | Notice::PhaseSkipped { .. } => noticed
+        | Notice::PhaseSkipped { .. }
+        | Notice::UnknownWord { .. }
+        | Notice::WorkLeft { .. } => noticed
             .describe_claim()
             .map(|claim| format!("Throughline: {claim}.")),
         Notice::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),

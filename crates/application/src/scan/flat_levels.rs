@@ -51,7 +51,7 @@ impl Scanner<'_, '_> {
         let entries = self.files.list_folder(&pattern.listing_folder(""));
         let labels = self.label_duplicates(level, pattern, "", &entries, &recorded);
         let mut known = labels.index_nodes(recorded.into_iter());
-        let fresh = self.find_new_files(level, pattern, entries, &labels, &known)?;
+        let fresh = self.find_new_files((profile, level), pattern, entries, &labels, &known)?;
         let mut in_order: Vec<&Node> = known.values().copied().collect();
         let recorded: HashMap<NodeId, Option<NodeId>> =
             known.values().map(|node| (node.id, node.parent)).collect();
@@ -84,7 +84,7 @@ impl Scanner<'_, '_> {
     /// Returns the files of a level that are not recorded yet.
     fn find_new_files(
         &mut self,
-        level: &Level,
+        (profile, level): (&Profile, &Level),
         pattern: &FilePattern,
         entries: Vec<FolderEntry>,
         labels: &DuplicateLabels,
@@ -118,11 +118,11 @@ impl Scanner<'_, '_> {
                 renamed
                     .entry(read.alias.clone())
                     .or_default()
-                    .extend(self.read_new_file(level, read, path)?);
+                    .extend(self.read_new_file((profile, level), read, path)?);
                 continue;
             }
             read.alias = label.to_owned();
-            fresh.extend(self.read_new_file(level, read, path)?);
+            fresh.extend(self.read_new_file((profile, level), read, path)?);
         }
         for (alias, files) in renamed {
             if let Some(node) = known.get(alias.as_str()) {
@@ -135,13 +135,13 @@ impl Scanner<'_, '_> {
     /// Reads a file that is not recorded yet; `None` when it cannot be read now.
     fn read_new_file(
         &mut self,
-        level: &Level,
+        rules: (&Profile, &Level),
         read: ReadAlias,
         path: String,
     ) -> Result<Option<NewFile>, Failure> {
         // The node number is assigned once its parent is known; `u32::MAX` is a placeholder, and
         // the stamp that was filed under it is dropped again.
-        let Some(found) = self.read_plan(NodeId(u32::MAX), None, level, &path)? else {
+        let Some(found) = self.read_plan(NodeId(u32::MAX), None, rules, &path)? else {
             return Ok(None);
         };
         self.survey.stamps.retain(|(id, ..)| id.0 != u32::MAX);
@@ -358,7 +358,10 @@ impl Scanner<'_, '_> {
 
     /// Checks whether a node's file names another parent now.
     pub(super) fn detect_move(&mut self, node: &Node) -> Result<(), Failure> {
-        if !self.level_of(node).is_some_and(Level::is_flat) {
+        if !self
+            .level_of(node)
+            .is_some_and(|(_, level)| level.is_flat())
+        {
             return Ok(());
         }
         let seen = self

@@ -351,7 +351,7 @@ impl<'a> Scanner<'_, 'a> {
             id: Some(node.id),
             number: self
                 .level_of(&node)
-                .and_then(|level| level.number_of(&node.alias)),
+                .and_then(|(_, level)| level.number_of(&node.alias)),
             folder: parent_folder(path).to_owned(),
             alias: node.alias.clone(),
         };
@@ -586,7 +586,7 @@ impl<'a> Scanner<'_, 'a> {
             }
             FileStatResult::Present(_) | FileStatResult::Refused(_) => {
                 let id = new.id;
-                let Some(found) = self.read_plan(id, None, level, &path)? else {
+                let Some(found) = self.read_plan(id, None, (profile, level), &path)? else {
                     return Ok(());
                 };
                 self.next_node += 1;
@@ -653,7 +653,7 @@ impl<'a> Scanner<'_, 'a> {
         }
         let found = match look {
             FileStatResult::Present(_) => match self.level_of(node) {
-                Some(level) => match self.read_plan(node.id, Some(node), level, path)? {
+                Some(rules) => match self.read_plan(node.id, Some(node), rules, path)? {
                     Some(found) => found,
                     None => return Ok(()),
                 },
@@ -709,10 +709,9 @@ impl<'a> Scanner<'_, 'a> {
         self.files.stat_file(path)
     }
 
-    fn level_of(&self, node: &Node) -> Option<&'a Level> {
-        self.ctx
-            .find_profile(&node.profile)?
-            .find_level(&node.level)
+    fn level_of(&self, node: &Node) -> Option<(&'a Profile, &'a Level)> {
+        let profile = self.ctx.find_profile(&node.profile)?;
+        Some((profile, profile.find_level(&node.level)?))
     }
 
     /// Reads a plan file; `None` when it cannot be read now.
@@ -720,7 +719,7 @@ impl<'a> Scanner<'_, 'a> {
         &mut self,
         id: NodeId,
         known: Option<&Node>,
-        level: &Level,
+        (profile, level): (&Profile, &Level),
         path: &str,
     ) -> Result<Option<ObservedContent>, Failure> {
         let read = self.files.read_file(path, self.ctx.policy.max_plan_bytes);
@@ -761,7 +760,7 @@ impl<'a> Scanner<'_, 'a> {
                         description: node.description.clone(),
                     }));
                 }
-                let (canonical, description) = level.read_text(&text);
+                let (canonical, description) = profile.read_text(level, &text);
                 let found = ObservedContent::Text {
                     version,
                     canonical,

@@ -62,7 +62,7 @@ impl Scanner<'_, '_> {
         };
         let order = read.number.map_or(0, i64::from);
         let id = NodeId(self.next_node);
-        let Some(found) = self.read_plan(id, None, level, &plan.path)? else {
+        let Some(found) = self.read_plan(id, None, (plan.profile, level), &plan.path)? else {
             return Ok(());
         };
         self.next_node += 1;

@@ -45,6 +45,7 @@ use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::relabel_remaining;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, hash_request};
+use crate::left_work::{follow_left_work, follow_removed_work};
 use crate::observe::{load_plan_tree, with_observed_files};
 use crate::precise_cascade::rebind_relied_sections;
 use crate::scan::ScanScope;
@@ -319,6 +320,8 @@ fn prepare_change(
             && ctx.policy.signatures == SignaturePolicy::Off,
     };
     let mut facts = decide_shape_facts(tree, &layout, &shape_texts, now);
+    follow_left_work(ctx, &*tx, &texts.all, &mut facts)?;
+    follow_removed_work(ctx, &*tx, layout.replaced, &mut facts)?;
     facts.extend(relabel_remaining(ctx, tree, &layout));
     rebind_relied_sections(ctx, &*tx, tree, &after, &texts.all, &mut facts)?;
     // Gathering imports edits of the memory's files into the state, which a preview must not do.
@@ -379,8 +382,8 @@ struct NewTexts {
 
 impl NewTexts {
     /// Reads a new text as the scan will.
-    fn observe(&mut self, level: &Level, text: &str) -> ObservedContent {
-        let (canonical, description) = level.read_text(text);
+    fn observe(&mut self, profile: &Profile, level: &Level, text: &str) -> ObservedContent {
+        let (canonical, description) = profile.read_text(level, text);
         self.all.push(text.to_owned());
         ObservedContent::Text {
             version: VersionHash::of_bytes(text.as_bytes()),
@@ -401,11 +404,10 @@ fn rewrite_plan(
     texts: &mut NewTexts,
 ) -> Result<(), Failure> {
     let path = node.path.as_deref().unwrap_or_default();
-    let level = ctx
-        .find_profile(&node.profile)
-        .and_then(|profile| profile.find_level(&node.level));
+    let profile = ctx.find_profile(&node.profile);
+    let level = profile.and_then(|profile| Some((profile, profile.find_level(&node.level)?)));
     // Not a plan here: its profile is off, or its file is missing or unreadable.
-    let (Some(level), Some(text)) = (level, files.read_text(ctx, path)) else {
+    let (Some((profile, level)), Some(text)) = (level, files.read_text(ctx, path)) else {
         return Ok(());
     };
     let target = files.target_of(path);
@@ -420,7 +422,7 @@ fn rewrite_plan(
     if rewritten != text {
         // On a shared state the file may hold an edit that was not submitted.
         refuse_overwriting(ctx, state, node.id)?;
-        let found = texts.observe(level, &rewritten);
+        let found = texts.observe(profile, level, &rewritten);
         texts.rewritten.insert(node.id, found);
         files.write_text(path, &target, rewritten);
     }
@@ -494,7 +496,7 @@ fn compose_texts(
                 _ => format!("{heading}\n\n{second}"),
             };
             let first = first.to_owned();
-            let found = texts.observe(level, &first);
+            let found = texts.observe(resolved.profile, level, &first);
             // A shortened text is not "the same with other references", so its approval is not
             // carried to it.
             texts.rewritten.remove(&node.id);
@@ -502,7 +504,7 @@ fn compose_texts(
             let target = files.target_of(&was);
             files.write_text(&was, &target, first);
         }
-        texts.added = Some(texts.observe(level, &text));
+        texts.added = Some(texts.observe(resolved.profile, level, &text));
         files.create_file(&path, text)?;
     }
     if let Some((old, new)) = layout.replaced {
@@ -512,7 +514,7 @@ fn compose_texts(
         let was = was.unwrap_or_default();
         let other = texts.removed.get(&old).cloned().unwrap_or_default();
         let text = merge_texts(&files.current_text(ctx, &was), &other);
-        let found = texts.observe(level, &text);
+        let found = texts.observe(resolved.profile, level, &text);
         // As after a split: nobody approved the merged text.
         texts.rewritten.remove(&new);
         texts.reworded.insert(new, found);

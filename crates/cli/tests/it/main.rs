@@ -18,6 +18,7 @@ mod check_ci;
 mod children;
 mod claim;
 mod claims_of_done;
+mod claims_of_done_by_detour;
 mod comment;
 mod compact;
 mod completions;

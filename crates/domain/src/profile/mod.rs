@@ -19,6 +19,7 @@ use crate::node::{Description, WorkKeys};
 use crate::secrets::{SecretCount, mask_description};
 use crate::section::describe_plan;
 use crate::version::canonical_hash;
+use crate::work::phase_order::parse_phase;
 use crate::work::work_level::WorkLevel;
 
 pub use misplaced::{find_expected_path, is_misspelt_plan_folder};
@@ -207,6 +208,20 @@ impl Profile {
         self
     }
 
+    /// Reads a text of one of its levels: its canonical hash and its description, in which the phase has
+    /// the name that this profile gives it, however the file spells it.
+    #[must_use]
+    pub fn read_text(&self, level: &Level, text: &str) -> (CanonicalHash, Description) {
+        let (canonical, mut description) = level.read_text(text);
+        if let Some(work) = &mut description.work
+            && let Some(word) = &mut work.phase
+            && let Some(phase) = parse_phase(&self.work_phases, word)
+        {
+            word.clone_from(&phase.name);
+        }
+        (canonical, description)
+    }
+
     /// Returns the work phase with this name.
     #[must_use]
     pub fn find_work_phase(&self, name: &str) -> Option<&WorkPhase> {
@@ -227,13 +242,14 @@ impl Level {
         }
         let front = front_matter::parse_front_matter(text);
         description.work = Some(Box::new(WorkKeys {
-            phase: front_matter::raw_value(text, "phase"),
-            status: front_matter::raw_value(text, "status"),
-            parent: front_matter::raw_value(text, "parent"),
-            work_level: front_matter::raw_value(text, "work_level")
-                .or_else(|| front_matter::raw_value(text, "workLevel")),
-            priority: front_matter::raw_value(text, "priority"),
-            due: front_matter::raw_value(text, "due"),
+            phase: front.get_word(text, "phase"),
+            status: front.get_word(text, "status"),
+            parent: front.get_word(text, "parent"),
+            work_level: front
+                .get_word(text, "work_level")
+                .or_else(|| front.get_word(text, "workLevel")),
+            priority: front.get_word(text, "priority"),
+            due: front.get_word(text, "due"),
             labels: front.get_list("labels"),
             links: front.get_list("links"),
             problem: front.problem.map(|problem| problem.to_string()),

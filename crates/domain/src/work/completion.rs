@@ -179,10 +179,15 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
     gaps
 }
 
-/// Returns the gap of a node that rests only on evidence that cannot fail.
+/// Returns the gap of a node that rests only on evidence that cannot fail, or, where nobody changed a
+/// file, on files that were there before.
 fn find_vacuous_proof(inputs: &CompletionInputs<'_>) -> Option<CompletionGap> {
     let (first, _) = inputs.proofs.first()?;
-    let is_vacuous = inputs.proofs.iter().all(|(check, _)| check.cannot_fail());
+    let is_file = |check: &ProofCheck| matches!(check, ProofCheck::File { .. });
+    let is_vacuous = inputs
+        .proofs
+        .iter()
+        .all(|(check, _)| check.cannot_fail() || inputs.is_untouched && is_file(check));
     is_vacuous.then(|| CompletionGap::VacuousProof {
         condition: first.describe_condition(),
     })

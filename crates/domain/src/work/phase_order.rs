@@ -3,8 +3,25 @@
 //! Smaller work goes through fewer phases; which ones is data of the profile. Going back is never a
 //! skip. Pure: what a skip means is decided by the `order` gate.
 
+use super::triage::normalise;
 use super::work_level::WorkLevel;
+use crate::node::Progress;
 use crate::profile::WorkPhase;
+
+/// Returns the phase that a word of a ticket file means: a phase's name in any spelling, or a word for
+/// "complete", which is the last phase.
+#[must_use]
+pub fn parse_phase<'p>(phases: &'p [WorkPhase], word: &str) -> Option<&'p WorkPhase> {
+    let wanted = normalise(word);
+    let exact = phases.iter().find(|phase| phase.name == word);
+    let named = || phases.iter().find(|phase| normalise(&phase.name) == wanted);
+    // Files are written by hand and by other tools: a `phase: closed` that nobody understands would
+    // claim that the work is done without the rule for done.
+    let is_complete = Progress::from_synonym(&wanted) == Some(Progress::Complete);
+    exact
+        .or_else(named)
+        .or_else(|| phases.last().filter(|_| is_complete))
+}
 
 /// Returns the phases that a move from one phase to another leaves out, for work of a level. A ticket
 /// without a known phase is at the first one.

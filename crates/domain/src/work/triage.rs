@@ -2,11 +2,13 @@
 //! dropped or deferred.
 //!
 //! Ticket files come from other tools and are written by hand, so the vocabulary is wide. An unknown
-//! word means nothing: the ticket is then of normal priority and open.
+//! word means nothing: the ticket is then of normal priority and open, and its author is told.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::phase_order::parse_phase;
+use super::work_level::WorkLevel;
 use crate::named_enum::named_enum;
 use crate::node::{Node, Progress, WorkKeys};
 use crate::profile::WorkPhase;
@@ -66,8 +68,27 @@ impl Disposition {
     }
 }
 
-fn normalise(word: &str) -> String {
+/// Returns a word without the differences between spellings: case, and what joins its parts.
+pub(super) fn normalise(word: &str) -> String {
     word.trim().to_lowercase().replace(['_', ' '], "-")
+}
+
+/// A word of a ticket's front matter that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWord {
+    pub key: &'static str,
+    pub word: String,
+    /// The words that mean something, as a list for people.
+    pub allowed: String,
+}
+
+impl UnknownWord {
+    /// Describes it for the author of a ticket.
+    #[must_use]
+    pub fn describe(&self, node: &str) -> String {
+        let Self { key, word, allowed } = self;
+        format!("`{key}: {word}` of `{node}` is not known and is ignored; known: {allowed}")
+    }
 }
 
 impl WorkKeys {
@@ -78,25 +99,40 @@ impl WorkKeys {
         word.and_then(Priority::from_word).unwrap_or_default()
     }
 
-    /// Returns the keys whose words are not known, with the words.
+    /// Returns the words that are not known.
     #[must_use]
-    pub fn unknown_words(&self, phases: &[WorkPhase]) -> Vec<(&'static str, String)> {
-        let phase = |word: &str| phases.iter().any(|phase| phase.name == word);
-        let status = |word: &str| {
-            Progress::from_synonym(word).is_some() || Disposition::from_word(word).is_some()
-        };
+    pub fn unknown_words(&self, phases: &[WorkPhase]) -> Vec<UnknownWord> {
         let mut unknown = Vec::new();
-        let mut check = |key, word: &Option<String>, is_known: &dyn Fn(&str) -> bool| {
+        let mut check = |key, word: &Option<String>, is_known: &dyn Fn(&str) -> bool, allowed| {
             if let Some(word) = word.as_ref().filter(|word| !is_known(word)) {
-                unknown.push((key, word.clone()));
+                unknown.push(UnknownWord {
+                    key,
+                    word: word.clone(),
+                    allowed,
+                });
             }
         };
-        check("phase", &self.phase, &phase);
-        check("status", &self.status, &status);
-        check("priority", &self.priority, &|word| {
-            Priority::from_word(word).is_some()
-        });
-        check("due", &self.due, &|_| self.due_day().is_some());
+        let names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+        let is_phase = |word: &str| parse_phase(phases, word).is_some();
+        check("phase", &self.phase, &is_phase, names.join(", "));
+        let is_status = |word: &str| {
+            Progress::from_synonym(word).is_some() || Disposition::from_word(word).is_some()
+        };
+        let statuses = "ready, active, blocked, done, cancelled, deferred".to_owned();
+        check("status", &self.status, &is_status, statuses);
+        let is_level = |word: &str| WorkLevel::from_word(word).is_some();
+        let levels = WorkLevel::ALL.map(WorkLevel::as_str).join(", ");
+        check("work_level", &self.work_level, &is_level, levels);
+        let is_priority = |word: &str| Priority::from_word(word).is_some();
+        let priorities = Priority::ALL.map(Priority::as_str).join(", ");
+        check("priority", &self.priority, &is_priority, priorities);
+        let is_day = |_: &str| self.due_day().is_some();
+        check(
+            "due",
+            &self.due,
+            &is_day,
+            "a day such as 2026-12-01".to_owned(),
+        );
         unknown
     }
 
@@ -193,7 +229,7 @@ mod tests {
         };
         let unknown = |keys: WorkKeys| {
             let words = keys.unknown_words(&phases).into_iter();
-            words.map(|(key, _)| key).collect::<Vec<_>>().join(" ")
+            words.map(|word| word.key).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(
             unknown(keys("implement", "wontfix", "2026-12-01")),
@@ -204,6 +240,14 @@ mod tests {
             "phase status priority due"
         );
         assert_eq!(unknown(WorkKeys::default()), "");
+        let level = WorkKeys {
+            work_level: Some("huge".to_owned()),
+            ..WorkKeys::default()
+        };
+        assert_eq!(
+            level.unknown_words(&phases)[0].describe("001"),
+            "`work_level: huge` of `001` is not known and is ignored; known: patch, task, feature"
+        );
     }
 
     #[test]

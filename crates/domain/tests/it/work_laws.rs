@@ -247,6 +247,78 @@ proptest! {
     }
 }
 
+/// Spellings of a word as files have them: case, joints, quotes, blanks, a comment, several lines.
+fn spelling(word: &'static str) -> impl Strategy<Value = String> {
+    let cases = prop::sample::select(vec![
+        str::to_owned as fn(&str) -> String,
+        str::to_uppercase,
+        |word| word.replace('-', "_"),
+        |word| {
+            let (first, rest) = word.split_at(1);
+            first.to_uppercase() + &rest.replace('-', " ")
+        },
+    ]);
+    let written = prop::sample::select(vec![
+        "{}",
+        "{} ",
+        "\"{}\"",
+        "'{} '",
+        "{}  # for now",
+        "{}\t# for now",
+        "\n  {}",
+        ">-\n  {}",
+        "|\n  {}",
+        "!!str {}",
+    ]);
+    (cases, written).prop_map(move |(case, written)| written.replace("{}", &case(word)))
+}
+
+const PHASE_WORDS: [(&str, &str); 12] = [
+    ("intake", "intake"),
+    ("define-behavior", "define-behavior"),
+    ("scenario-gate", "scenario-gate"),
+    ("decomposition", "decomposition"),
+    ("implement", "implement"),
+    ("done", "done"),
+    ("complete", "done"),
+    ("completed", "done"),
+    ("closed", "done"),
+    ("resolved", "done"),
+    ("finished", "done"),
+    ("nearly-done", ""),
+];
+
+proptest! {
+    /// A phase is understood however it is spelled, or named as unknown: never neither.
+    #[test]
+    fn a_phase_is_understood_or_unknown(
+        (phase, value) in prop::sample::select(PHASE_WORDS.to_vec())
+            .prop_flat_map(|(word, phase)| (Just(phase), spelling(word))),
+        key in prop::sample::select(vec!["phase", "Phase", "PHASE", "\"phase\""]),
+        end in prop::sample::select(vec!["\n", "\r\n"]),
+    ) {
+        let profile = domain::profile::built_in_profile("tickets").unwrap();
+        let level = profile.find_level("ticket").unwrap();
+        let text = format!("---\nid: '1'\n{key}: {value}\nlabels: [a]\n---\n# T\n").replace('\n', end);
+        let (_, description) = profile.read_text(level, &text);
+        let work = description.work.unwrap();
+        let unknown = work.unknown_words(&profile.work_phases);
+        match phase {
+            "" => prop_assert_eq!(unknown[0].key, "phase", "{:?}", text),
+            phase => {
+                prop_assert_eq!(work.phase.as_deref(), Some(phase), "{:?}", text);
+                prop_assert!(unknown.is_empty());
+                let is_done = work.stated_progress(Some("done")) == Some(Progress::Complete);
+                prop_assert_eq!(is_done, phase == "done");
+            }
+        }
+        let set = front_matter::set_key(&text, "phase", "implement");
+        let (_, changed) = profile.read_text(level, &set);
+        let phase = changed.work.unwrap().phase;
+        prop_assert_eq!(phase.as_deref(), Some("implement"), "{:?}", set);
+    }
+}
+
 /// The scenarios of a ticket that was entered before the first commit.
 const SCENARIOS: [NodeId; 3] = [NodeId(11), NodeId(12), NodeId(13)];
 
