@@ -2,10 +2,12 @@
 //! scenario whose steps are deleted, a need that is given up. None of it is refused, because plans may
 //! change; all of it is reported, because what it was part of could be called done without it.
 
+use std::collections::HashSet;
+
 use domain::fact::Fact;
 use domain::ids::{NodeId, VersionHash};
 use domain::needs::is_open;
-use domain::node::{Content, Node, Progress};
+use domain::node::{Node, Progress};
 use domain::ports::Snapshot;
 use domain::work::scenarios::scenario_body;
 
@@ -13,6 +15,7 @@ use crate::completion::{find_needed_node, progress_fact, reopen_ancestors};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::removed_scenarios::is_item;
+use crate::scan::was_checked_out;
 use crate::session_position::has_work_phases;
 
 /// Reports the open work that these facts move elsewhere, and the scenarios that they empty; what the moved
@@ -23,7 +26,7 @@ pub(crate) fn follow_left_work(
     texts: &[String],
     facts: &mut Vec<Fact>,
 ) -> Result<(), Failure> {
-    let mut moved = Vec::new();
+    let (mut moved, mut changed) = (Vec::new(), Vec::new());
     for fact in facts.iter() {
         match fact {
             Fact::NodeMoved {
@@ -35,18 +38,31 @@ pub(crate) fn follow_left_work(
                 node,
                 before,
                 after,
-            } => report_emptied(ctx, state, *node, (before, after), texts)?,
+            } => changed.extend(
+                before
+                    .version_hash()
+                    .zip(after.version_hash())
+                    .map(|(before, after)| (*node, before, after)),
+            ),
             _ => {}
         }
     }
+    if moved.is_empty() && changed.is_empty() {
+        return Ok(());
+    }
+    // Another branch has other tickets; nothing was taken out of them.
+    let is_checkout = was_checked_out(ctx, state)?;
+    if !is_checkout {
+        report_emptied(ctx, state, &changed, texts)?;
+    }
     for (node, before, after) in moved {
-        let Some(node) = state
-            .load_node(node)?
-            .filter(|node| is_open_work(ctx, node))
-        else {
+        let Some(node) = state.load_node(node)? else {
             continue;
         };
-        if let Some(before) = before {
+        if !is_open_work(ctx, &node) || completes_node(facts, node.id) {
+            continue;
+        }
+        if let Some(before) = before.filter(|_| !is_checkout) {
             report_moved(ctx, state, &node, (before, after), facts)?;
         }
         if let Some(after) = after {
@@ -55,6 +71,12 @@ pub(crate) fn follow_left_work(
         }
     }
     Ok(())
+}
+
+fn completes_node(facts: &[Fact], id: NodeId) -> bool {
+    facts.iter().any(|fact| {
+        matches!(fact, Fact::ProgressChanged { node, after: Progress::Complete, .. } if *node == id)
+    })
 }
 
 /// Opens a finished ticket that is added with open work moved below it.
@@ -122,34 +144,38 @@ fn is_below(state: &dyn Snapshot, id: NodeId, above: NodeId) -> Result<bool, Fai
     Ok(id == above || ancestors.iter().any(|one| one.id == above))
 }
 
+/// Reports the open scenarios among changed nodes that have no steps any more; each with its version before
+/// and after.
 fn report_emptied(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    id: NodeId,
-    (before, after): (&Content, &Content),
+    changed: &[(NodeId, VersionHash, VersionHash)],
     texts: &[String],
 ) -> Result<(), Failure> {
-    let (Some(then), Some(now)) = (before.version_hash(), after.version_hash()) else {
-        return Ok(());
-    };
-    let Some(node) = state.load_node(id)? else {
-        return Ok(());
-    };
-    if !is_item(ctx, &node) || !is_open(&node) {
-        return Ok(());
-    }
-    let has_steps = |text: &str| !scenario_body(text).trim().is_empty();
-    let mut new = texts.iter();
-    let Some(new) = new.find(|text| VersionHash::of_bytes(text.as_bytes()) == now) else {
-        return Ok(());
-    };
-    if !has_steps(new) && state.load_text(then)?.is_some_and(|text| has_steps(&text)) {
-        ctx.push_notice(Notice::WorkLeft {
-            why: format!(
-                "scenario `{}` is not done and has no steps any more",
-                node.alias
-            ),
-        });
+    let has_no_steps = |text: &&String| scenario_body(text).trim().is_empty();
+    // Few texts of any kind are that short, so most changes end here.
+    let emptied: HashSet<VersionHash> = texts
+        .iter()
+        .filter(has_no_steps)
+        .map(|text| VersionHash::of_bytes(text.as_bytes()))
+        .collect();
+    for (id, before, after) in changed {
+        if !emptied.contains(after) {
+            continue;
+        }
+        let Some(node) = state.load_node(*id)? else {
+            continue;
+        };
+        let had_steps = |text: String| !scenario_body(&text).trim().is_empty();
+        if is_item(ctx, &node) && is_open(&node) && state.load_text(*before)?.is_some_and(had_steps)
+        {
+            ctx.push_notice(Notice::WorkLeft {
+                why: format!(
+                    "scenario `{}` is not done and has no steps any more",
+                    node.alias
+                ),
+            });
+        }
     }
     Ok(())
 }
@@ -161,10 +187,14 @@ pub(crate) fn report_given_up_needs(
     node: &Node,
     (before, after): (&[String], &[String]),
 ) -> Result<(), Failure> {
-    if !is_open_work(ctx, node) {
+    let mut given_up = before
+        .iter()
+        .filter(|name| !after.contains(name))
+        .peekable();
+    if given_up.peek().is_none() || !is_open_work(ctx, node) || was_checked_out(ctx, state)? {
         return Ok(());
     }
-    for name in before.iter().filter(|name| !after.contains(name)) {
+    for name in given_up {
         let needed = find_needed_node(ctx, state, node, name)?;
         if let Some(needed) = needed.filter(is_open) {
             ctx.push_notice(Notice::WorkLeft {

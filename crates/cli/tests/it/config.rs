@@ -53,7 +53,7 @@ fn list_shows_value_default_source_and_description() {
     for part in [
         "tickets_folder = \"билеты\"  config.toml (default: \"tickets\")",
         "policy.gates.loc = \"block\"  default",
-        "    Maximum number of uncommitted changed lines; a ticket",
+        "    Maximum number of uncommitted changed lines; `loc_patch_percent`",
         "    Allowed: `off`, `warn`, `block`",
     ] {
         assert!(shown.contains(part), "no `{part}` in:\n{shown}");

@@ -82,6 +82,6 @@ fn the_thresholds_of_each_work_level_are_explained() {
         project
             .run(&["config", "set", "policy.gates.loc_task_percent", "101"])
             .code,
-        2
+        1
     );
 }

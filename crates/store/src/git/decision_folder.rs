@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{BufRead, BufReader, ErrorKind, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
@@ -19,7 +19,7 @@ use domain::ids::Digest32;
 use domain::ports::{DecisionFolder, DecisionListing, GitHead, LookDepth, StateMark, StoreFault};
 
 use super::repository_paths::RepositoryPaths;
-use super::{DiskGit, git_fault, head, process};
+use super::{DiskGit, git_fault, head, process, reflog};
 use crate::durable::{Durability, replace_file};
 use crate::private_files::{create_unlinked_directory, private_open_options, read_own_file};
 
@@ -37,8 +37,6 @@ const LOOK_FILE: &str = "decisions-look";
 const RACY_TIME: Duration = Duration::from_millis(20);
 /// Coarsest tick of the times of files: one that was written so shortly before a look is read again.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
-/// Maximum size of the part of the log of HEAD that is read; a longer one counts as a checkout.
-const MAX_LOG_BYTES: u64 = 1024 * 1024;
 /// Time limit for reading the history of remote-tracking branches.
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -147,9 +145,8 @@ impl DiskDecisions {
         let size = |head: &str| head.rsplit(' ').next()?.parse::<u64>().ok();
         match (size(before), size(now)) {
             _ if before == now => true,
-            (Some(from), Some(to)) if from > 0 && to > from && to - from <= MAX_LOG_BYTES => {
-                read_from(&self.place.own.join("logs/HEAD"), from)
-                    .is_ok_and(|moves| moves.lines().all(is_commit_move))
+            (Some(from), Some(to)) if from > 0 && to > from => {
+                reflog::has_only_commits_after(&self.place, from)
             }
             _ => false,
         }
@@ -176,27 +173,6 @@ impl DiskDecisions {
                 .is_ok_and(|operation: u64| operation <= state.operation.0);
         is_valid.then_some(look)
     }
-}
-
-/// Whether a line of the log of HEAD is a commit, or a move to the commit where HEAD was.
-fn is_commit_move(line: &str) -> bool {
-    let Some((hashes, message)) = line.split_once('\t') else {
-        return false;
-    };
-    let mut hashes = hashes.split(' ');
-    let is_unmoved = hashes.next() == hashes.next();
-    // `commit: …`, `commit (amend): …`; not `commit (merge): …`, which takes what another branch deleted.
-    is_unmoved || message.starts_with("commit: ") || message.starts_with("commit (amend): ")
-}
-
-/// Reads the rest of a file.
-fn read_from(path: &Path, offset: u64) -> std::io::Result<String> {
-    let mut file = fs::File::open(path)?;
-    file.seek(SeekFrom::Start(offset))?;
-    let mut text = String::new();
-    // It may grow meanwhile.
-    file.take(MAX_LOG_BYTES).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// What a remembered look found.

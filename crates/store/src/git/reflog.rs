@@ -55,6 +55,27 @@ pub(super) fn read_branch_left(place: &RepositoryPaths) -> Option<String> {
     (last.action == "checkout").then(|| from.to_owned())
 }
 
+/// Whether all moves since the log had `size` bytes are commits and their amendments. A longer part of the
+/// log than is read is not.
+pub(super) fn has_only_commits_after(place: &RepositoryPaths, size: u64) -> bool {
+    let read = || -> io::Result<Option<String>> {
+        let mut file = File::open(place.own.join("logs/HEAD"))?;
+        let new = file.metadata()?.len().saturating_sub(size);
+        let is_read = TAIL_SIZES_BYTES.last().is_some_and(|most| new <= *most);
+        file.seek(SeekFrom::Start(size))?;
+        let mut bytes = Vec::new();
+        file.take(new).read_to_end(&mut bytes)?;
+        Ok(is_read.then(|| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let is_commit = |one: &HeadMove| matches!(one.kind, HeadMoveKind::Commit | HeadMoveKind::Amend);
+    read().ok().flatten().is_some_and(|text| {
+        let mut entries = text.lines().map(ReflogEntry::parse);
+        entries.all(|entry| {
+            entry.is_some_and(|entry| entry.into_move().as_ref().is_none_or(is_commit))
+        })
+    })
+}
+
 /// Reads the complete lines in the last `most` bytes of a file, and whether that is the whole file.
 fn read_file_tail(file: &mut File, most: u64) -> io::Result<(String, bool)> {
     let length = file.seek(SeekFrom::End(0))?;
