@@ -158,7 +158,7 @@ const WAYS: &[Way] = &[
             run(project, &["status"])
         },
         node: "046",
-        expected: "`046` is open again, because `loc-tracking` is open",
+        expected: "`046` is open again, because `commit-clears` is open",
     },
     Way {
         name: "a scenario that is moved to another ticket",
@@ -294,8 +294,8 @@ const WAYS: &[Way] = &[
             ));
             run(project, &["status"])
         },
-        node: "017a",
-        expected: "`017a` is not done",
+        node: NOT_HIDDEN,
+        expected: "`017a` came finished with git and counts as complete; no decision or commit here shows",
     },
 ];
 

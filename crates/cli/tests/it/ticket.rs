@@ -346,5 +346,9 @@ fn a_file_beside_a_new_ticket_is_seen_after_the_scan_was_cached() {
     assert!(ticket.contains("Later  [implement"), "{ticket}");
     std::fs::remove_dir_all(project.root().join(folder)).unwrap();
     let tree = project.run(&["tree"]);
-    assert!(tree.stderr.contains("missing: 046"), "{}", tree.stderr);
+    assert!(
+        tree.stderr.contains("not on this branch: 046"),
+        "{}",
+        tree.stderr
+    );
 }
