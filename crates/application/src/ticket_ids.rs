@@ -78,14 +78,7 @@ pub(crate) fn list_folder_ids(
         return Vec::new();
     };
     let folder = pattern.listing_folder("");
-    let mut ids = CollectedIds {
-        level,
-        pattern,
-        wanted,
-        highest: None,
-        has_archive: false,
-        found: Vec::new(),
-    };
+    let mut ids = CollectedIds::new(level, pattern, wanted);
     visit_names_everywhere(ctx, &folder, &mut |name| ids.add_entry(name));
     // Listing it in all branches costs as much again, and most projects have none.
     if ids.has_archive {
@@ -101,13 +94,34 @@ struct CollectedIds<'c> {
     level: &'c Level,
     pattern: &'c FilePattern,
     wanted: WantedIds<'c>,
+    /// Whether names begin with the id, so that the number of a name is that of its id.
+    has_leading_id: bool,
     highest: Option<u32>,
     has_archive: bool,
     found: Vec<String>,
 }
 
-impl CollectedIds<'_> {
+impl<'c> CollectedIds<'c> {
+    fn new(level: &'c Level, pattern: &'c FilePattern, wanted: WantedIds<'c>) -> Self {
+        Self {
+            level,
+            pattern,
+            wanted,
+            has_leading_id: pattern.alias_in("7-x") == Some("7"),
+            highest: None,
+            has_archive: false,
+            found: Vec::new(),
+        }
+    }
+
     fn add_entry(&mut self, name: &str) {
+        // Most names of a large folder end here.
+        if self.wanted == WantedIds::Highest
+            && self.has_leading_id
+            && leading_number(name).is_some_and(|number| Some(number) <= self.highest)
+        {
+            return;
+        }
         self.has_archive |= name == ARCHIVE_FOLDER;
         let Some(alias) = self.pattern.alias_in(name) else {
             return;
@@ -233,14 +247,7 @@ mod tests {
         let profile = domain::profile::built_in_profile("tickets").unwrap();
         let level = &profile.levels[0];
         let collect = |names: &[String], wanted: WantedIds<'_>| {
-            let mut ids = CollectedIds {
-                level,
-                pattern: level.file.as_ref().unwrap(),
-                wanted,
-                highest: None,
-                has_archive: false,
-                found: Vec::new(),
-            };
+            let mut ids = CollectedIds::new(level, level.file.as_ref().unwrap(), wanted);
             names.iter().for_each(|name| ids.add_entry(name));
             ids.found
         };
