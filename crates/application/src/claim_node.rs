@@ -424,7 +424,10 @@ pub(crate) fn list_active_claims(
 }
 
 /// Returns the store's clock where machines share a store, because their own clocks may differ.
-fn read_store_time(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Timestamp, Failure> {
+pub(crate) fn read_store_time(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Timestamp, Failure> {
     Ok(state.store_time()?.unwrap_or_else(|| ctx.clock.now()))
 }
 

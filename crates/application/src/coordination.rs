@@ -1,4 +1,4 @@
-//! Access to what the worktrees of a repository share: claims, live sessions, reserved ids.
+//! Access to what the worktrees of a repository share: claims, model leases, live sessions, reserved ids.
 //!
 //! Every use case goes through here. Where there is no repository, on PostgreSQL and on a team
 //! server, the records of the store are what all sessions share. They are also the fallback in a

@@ -83,6 +83,7 @@ pub mod list_versions;
 pub mod live_sessions;
 pub mod make_outline;
 pub mod memory;
+pub mod model_lease;
 pub mod move_focus;
 pub mod move_node;
 pub mod next_work;

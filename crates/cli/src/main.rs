@@ -22,6 +22,7 @@ mod hook_news_mark;
 mod last_good_settings;
 mod model;
 mod model_budget;
+mod model_lease;
 mod notifications;
 mod process_table;
 mod program_path;

@@ -36,6 +36,7 @@ pub mod layered_graph;
 pub mod level_progress;
 pub mod manuscript;
 pub mod memory;
+pub mod model_lease;
 mod named_enum;
 pub mod needs;
 pub mod next_step;

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use domain::model_lease::{HeldLease, LeaseChange, ModelWork};
 use domain::ports::{
     ClaimChange, Coordination, HeldClaim, LiveSession, SessionActivity, StoreFault, Worktree,
 };
@@ -30,6 +31,7 @@ pub(crate) struct FakeRepository {
     claims: RefCell<Vec<HeldClaim>>,
     token: Cell<u64>,
     sessions: RefCell<BTreeMap<(String, String), LiveSession>>,
+    leases: RefCell<BTreeMap<String, HeldLease>>,
     ids: RefCell<BTreeMap<(String, String), String>>,
 }
 
@@ -111,6 +113,29 @@ impl Coordination for FakeCoordination<'_> {
                     worktree: self.worktree(self.folder),
                     heard: None,
                 });
+            }
+        }
+        Ok(())
+    }
+
+    fn change_lease(
+        &self,
+        work: &ModelWork,
+        decide: &mut dyn FnMut(Option<&HeldLease>) -> LeaseChange,
+    ) -> Result<(), StoreFault> {
+        self.check_writable()?;
+        let mut leases = self.repository.leases.borrow_mut();
+        let key = work.lease_key();
+        let held = leases.get(&key).map(|held| HeldLease {
+            worktree: self.worktree(&held.worktree.folder),
+            lease: held.lease.clone(),
+        });
+        match decide(held.as_ref()) {
+            LeaseChange::Keep => {}
+            LeaseChange::Remove => drop(leases.remove(&key)),
+            LeaseChange::Put(lease) => {
+                let worktree = self.worktree(self.folder);
+                leases.insert(key, HeldLease { lease, worktree });
             }
         }
         Ok(())

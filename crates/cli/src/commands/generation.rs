@@ -9,10 +9,13 @@ use application::generation::view::{list_generations, show_generation};
 use clap::{Args, Subcommand};
 
 use super::diff::print_diff;
-use super::write::{print_finding, print_generation, print_variant, run_generation};
+use super::write::{
+    SceneQuestions, print_finding, print_generation, print_variant, run_generation,
+};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::model::Planner;
+use crate::model_lease::LeaseGuard;
 use crate::wiring::App;
 
 /// Scene generations: show their status, resume or cancel them, choose a variant
@@ -95,13 +98,19 @@ impl GenerationArgs {
                 // Before the state changes: a wrong model configuration must not leave a resumed
                 // generation that is not running.
                 let mind = Planner::from_configuration(app)?;
+                let mut lease = LeaseGuard::for_scene(app, &mind, scene)?;
                 let resumed = app.run(|ctx| resume_generation(ctx, scene))?;
                 app.ui.print_message(format!(
                     "resuming {} at step {}",
                     resumed.scene,
                     resumed.step.as_str()
                 ));
-                return run_generation(app, &mind, &[resumed.scene], false);
+                let asked = SceneQuestions {
+                    scene: &[resumed.scene],
+                    show_prompt: false,
+                    lease: &mut lease,
+                };
+                return run_generation(app, &mind, asked);
             }
             GenerationCommand::Variants { scene, show, diff } => match diff.as_deref() {
                 Some([one, other]) => {
@@ -171,11 +180,17 @@ fn choose_and_continue(
         .map_err(|_| Failure::invalid(format!("`{number}` is not the number of a variant")))?;
     // Before the state changes: a wrong model configuration must not leave a generation that is not running.
     let mind = Planner::from_configuration(app)?;
+    let mut lease = LeaseGuard::for_scene(app, &mind, scene)?;
     let chosen = app.run(|ctx| choose_variant(ctx, scene, parsed, discard))?;
     if !chosen.discarded.is_empty() {
         let numbers: Vec<String> = chosen.discarded.iter().map(usize::to_string).collect();
         app.ui
             .print_message(format!("discarded: variant {}", numbers.join(", ")));
     }
-    run_generation(app, &mind, &[chosen.generation.scene], false)
+    let asked = SceneQuestions {
+        scene: &[chosen.generation.scene],
+        show_prompt: false,
+        lease: &mut lease,
+    };
+    run_generation(app, &mind, asked)
 }

@@ -19,11 +19,12 @@ use domain::tick::TickStatus;
 use serde_json::json;
 
 use super::tick::run_single_tick;
-use super::write::{advance_generation, print_generation};
+use super::write::{SceneQuestions, advance_generation, print_generation};
 use crate::completion::node_completer;
 use crate::cost::render_cost;
 use crate::exit_code::ExitCode;
 use crate::model::Planner;
+use crate::model_lease::LeaseGuard;
 use crate::progress::Progress;
 use crate::ui::{DIM, styled};
 use crate::wiring::App;
@@ -120,9 +121,19 @@ impl RunArgs {
             // meanwhile.
             let step = app.run(|ctx| next_story_step(ctx, &self.until))?;
             let end = match step {
-                StoryStep::Write {
-                    scene, is_planned, ..
-                } => run.write_scene(&scene, is_planned)?,
+                StoryStep::Write { scene, .. } => {
+                    let words = [scene.clone()];
+                    let lease = LeaseGuard::for_scene(app, &run.mind, &words)?;
+                    // Another run may have written it before the lease was taken.
+                    match app.run(|ctx| next_story_step(ctx, &self.until))? {
+                        StoryStep::Write {
+                            scene: now,
+                            is_planned,
+                            ..
+                        } if now == scene => run.write_scene(&words, is_planned, lease)?,
+                        _ => None,
+                    }
+                }
                 StoryStep::Approve { nodes } => {
                     run.approve_drafts(nodes)?;
                     None
@@ -152,14 +163,24 @@ impl RunArgs {
 
 impl StoryRun<'_> {
     /// Plans a scene, unless a tick has prepared it, and writes it. Returns why the run ends, if it does.
-    fn write_scene(&mut self, scene: &str, is_planned: bool) -> Result<Option<RunEnd>, Failure> {
+    fn write_scene(
+        &mut self,
+        words: &[String],
+        is_planned: bool,
+        mut lease: LeaseGuard<'_>,
+    ) -> Result<Option<RunEnd>, Failure> {
         if !is_planned && let Some(end) = self.plan_scene()? {
             return Ok(Some(end));
         }
         let app = self.app;
-        let words = [scene.to_owned()];
-        let started = app.run(|ctx| start_generation(ctx, &words, GenerationRequest::default()))?;
-        let generation = advance_generation(app, &self.mind, &[started.scene], false)?;
+        let started = app.run(|ctx| start_generation(ctx, words, GenerationRequest::default()))?;
+        let scene = &started.scene;
+        let asked = SceneQuestions {
+            scene: std::slice::from_ref(scene),
+            show_prompt: false,
+            lease: &mut lease,
+        };
+        let generation = advance_generation(app, &self.mind, asked)?;
         if !app.ui.json {
             print_generation(app, &generation);
         }

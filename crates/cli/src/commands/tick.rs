@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
 use crate::model::{ModelRequest, Planner, halve_context, print_sections, send_model_request};
+use crate::model_lease::LeaseGuard;
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
@@ -139,7 +140,8 @@ impl TickArgs {
         progress: &Progress,
         request: TickRequest,
     ) -> Result<TickOutcome, Failure> {
-        match app.run(|ctx| begin_tick_with(ctx, request))? {
+        let (next, mut lease) = begin_leased_tick(app, mind, request)?;
+        match next {
             NextTick::Run { tick, from_action } => {
                 app.ui.print_message(format_args!(
                     "{} tick {tick} at action {from_action}",
@@ -154,7 +156,12 @@ impl TickArgs {
                 }
                 // A plan that stays invalid is recorded as a failed tick, so that its cost and its
                 // error are visible and count towards parking.
-                match request_plan(app, mind, progress, (&*question, request), submit_plan)? {
+                let asked = PlanQuestion {
+                    question: *question,
+                    request,
+                    lease: &mut lease,
+                };
+                match request_plan(app, mind, progress, asked, submit_plan)? {
                     Ok(outcome) => Ok(outcome),
                     Err((answer, why)) => app.run(|ctx| record_failed_plan(ctx, &answer, &why)),
                 }
@@ -163,7 +170,15 @@ impl TickArgs {
     }
 
     fn dry_run_tick(&self, app: &App, mind: &Planner) -> Result<ExitCode, Failure> {
-        match app.run(begin_tick)? {
+        // A prompt that is only shown costs nothing.
+        let (next, mut lease) = match self.show_prompt {
+            true => (
+                app.run(begin_tick)?,
+                LeaseGuard::for_tick(app, &Planner::Offline, None)?,
+            ),
+            false => begin_leased_tick(app, mind, TickRequest::default())?,
+        };
+        match next {
             NextTick::Run { tick, from_action } => {
                 let next = json!({ "tick": tick, "resumes_at_action": from_action });
                 if !app.ui.try_print_json(&next) {
@@ -184,7 +199,12 @@ impl TickArgs {
                 let checked = |ctx: &Context<'_>, answer: &PlanAnswer| {
                     check_plan(ctx, &answer.plan).map(|_| answer.clone())
                 };
-                let asked = (&*question, TickRequest::default());
+                let tick = question.tick;
+                let asked = PlanQuestion {
+                    question: *question,
+                    request: TickRequest::default(),
+                    lease: &mut lease,
+                };
                 let (answer, refused) =
                     match request_plan(app, mind, &Progress::new(app.ui, 0), asked, checked)? {
                         Ok(answer) => (answer, None),
@@ -193,7 +213,7 @@ impl TickArgs {
                 // A dry run changes nothing in the story, but its model calls cost money and count
                 // as spending.
                 app.run(|ctx| record_spending(ctx, &answer.spent))?;
-                let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
+                let plan = json!({ "tick": tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
                 if !app.ui.try_print_json(&plan) {
                     app.ui
                         .print_lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
@@ -229,6 +249,33 @@ fn is_book_finished(app: &App, mind: &Planner) -> Result<bool, Failure> {
     Ok(matches!(mind, Planner::Offline) && app.run(offline_plan)?.is_none())
 }
 
+/// Begins a tick under its lease, so that no other process pays for a plan of it.
+fn begin_leased_tick<'a>(
+    app: &'a App,
+    mind: &Planner,
+    request: TickRequest,
+) -> Result<(NextTick, LeaseGuard<'a>), Failure> {
+    loop {
+        let lease = LeaseGuard::for_tick(app, mind, request.again)?;
+        let next = app.run(|ctx| begin_tick_with(ctx, request))?;
+        let tick = match &next {
+            NextTick::Ask(question) => question.tick,
+            NextTick::Run { tick, .. } => *tick,
+        };
+        // Another process may have finished a tick before the lease was taken.
+        if lease.covers_tick(tick) {
+            return Ok((next, lease));
+        }
+    }
+}
+
+/// What the planner is asked, under the lease of its tick.
+struct PlanQuestion<'l, 'a> {
+    question: TickAsk,
+    request: TickRequest,
+    lease: &'l mut LeaseGuard<'a>,
+}
+
 /// An accepted plan, or the last answer with its remaining error.
 type PlanResult<T> = Result<T, (PlanAnswer, String)>;
 
@@ -237,9 +284,14 @@ fn request_plan<T>(
     app: &App,
     mind: &Planner,
     progress: &Progress,
-    (question, mut request): (&TickAsk, TickRequest),
+    asked: PlanQuestion<'_, '_>,
     take: impl Fn(&Context<'_>, &PlanAnswer) -> Result<T, Failure>,
 ) -> Result<PlanResult<T>, Failure> {
+    let PlanQuestion {
+        mut question,
+        mut request,
+        lease,
+    } = asked;
     let mut answer = PlanAnswer {
         nonce: question.nonce.clone(),
         again: request.again,
@@ -256,7 +308,6 @@ fn request_plan<T>(
         return app.run(|ctx| take(ctx, &answer)).map(Ok);
     };
     let account = format!("tick {}", question.tick);
-    let mut question = question.clone();
     let mut messages = vec![Message::from_user(&question.prompt)];
     let mut corrections = 0;
     let mut turns = app.run(|ctx| Ok(ctx.policy.generation.query_turns))?;
@@ -265,6 +316,7 @@ fn request_plan<T>(
             "asking {} for tick {}",
             answer.planner, question.tick
         ));
+        lease.renew()?;
         let asked = ModelRequest {
             purpose: "plan",
             account: &account,

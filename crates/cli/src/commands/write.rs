@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::model::{ModelRequest, Planner, halve_context, print_sections, send_model_request};
+use crate::model_lease::LeaseGuard;
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
@@ -75,6 +76,7 @@ impl WriteArgs {
                 "variants and revisions need a model: without one there are only placeholders";
             return Err(Failure::refused(what).with_step("tl story model check"));
         }
+        let (scene, mut lease) = self.lease_scene(app, &mind, scene)?;
         let started = app.run(|ctx| start_generation(ctx, &scene, request))?;
         // `start_generation` returns an unfinished one instead of starting again: its steps were
         // paid for.
@@ -91,18 +93,49 @@ impl WriteArgs {
                 started.step.as_str()
             ));
         }
-        run_generation(app, &mind, &[started.scene], self.show_prompt)
+        let asked = SceneQuestions {
+            scene: &[started.scene],
+            show_prompt: self.show_prompt,
+            lease: &mut lease,
+        };
+        run_generation(app, &mind, asked)
     }
+
+    /// Takes the lease on the scene. With `--next` another one may be the next by then.
+    fn lease_scene<'a>(
+        &self,
+        app: &'a App,
+        mind: &Planner,
+        mut scene: Vec<String>,
+    ) -> Result<(Vec<String>, LeaseGuard<'a>), Failure> {
+        loop {
+            let lease = LeaseGuard::for_scene(app, mind, &scene)?;
+            if !self.next {
+                return Ok((scene, lease));
+            }
+            let next = vec![app.run(next_unwritten_scene)?];
+            if next == scene {
+                return Ok((scene, lease));
+            }
+            scene = next;
+        }
+    }
+}
+
+/// What is asked about a scene, under its lease.
+pub(super) struct SceneQuestions<'l, 'a> {
+    pub(super) scene: &'l [String],
+    pub(super) show_prompt: bool,
+    pub(super) lease: &'l mut LeaseGuard<'a>,
 }
 
 /// Runs the steps of a generation until it is complete, held or failed.
 pub(super) fn run_generation(
     app: &App,
     mind: &Planner,
-    scene: &[String],
-    show_prompt: bool,
+    asked: SceneQuestions<'_, '_>,
 ) -> Result<ExitCode, Failure> {
-    let generation = advance_generation(app, mind, scene, show_prompt)?;
+    let generation = advance_generation(app, mind, asked)?;
     Ok(finish_generation(app, &generation))
 }
 
@@ -110,9 +143,13 @@ pub(super) fn run_generation(
 pub(super) fn advance_generation(
     app: &App,
     mind: &Planner,
-    scene: &[String],
-    show_prompt: bool,
+    asked: SceneQuestions<'_, '_>,
 ) -> Result<GenerationView, Failure> {
+    let SceneQuestions {
+        scene,
+        show_prompt,
+        lease,
+    } = asked;
     let progress = Progress::new(app.ui, 0);
     // Each step is one operation, and the model is called between them: the state is not locked for
     // minutes, and a kill loses at most one call.
@@ -135,6 +172,7 @@ pub(super) fn advance_generation(
             None => progress.announce_stream(&what),
             Some(_) => progress.show_waiting_for(&what),
         }
+        lease.renew()?;
         let answer = answer_step(app, mind, &progress, scene, &question)?;
         next = app.run(|ctx| submit_step(ctx, scene, &answer))?;
     }

@@ -91,6 +91,7 @@ mod memory_reread;
 mod migrate;
 mod mirror;
 mod mirror_migration;
+mod model_leases;
 mod model_server;
 mod move_state;
 mod naming;

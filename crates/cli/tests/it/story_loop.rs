@@ -71,6 +71,17 @@ fn answer(prompt: &str) -> String {
     }
 }
 
+/// A model without faults: what it says depends on what it is asked.
+pub(crate) fn sound_answer(prompt: &str) -> String {
+    if prompt.contains("You plan the next step") {
+        return plan(prompt);
+    }
+    if prompt.contains("Check this scene") {
+        return judge(prompt);
+    }
+    prose(after(prompt, "Number: "), 0)
+}
+
 fn prose(scene: &str, again: usize) -> String {
     let number: usize = scene.parse().unwrap_or(0);
     let word = |list: usize, at: usize| WORDS[list][(number * 5 + at + again * 3) % 6];
@@ -208,7 +219,7 @@ fn write_blueprint(project: &Project, number: usize, fault: &str) {
 }
 
 /// Twelve scenes in three chapters. The policy lets the run approve them.
-fn twelve_scenes() -> Project {
+pub(crate) fn twelve_scenes() -> Project {
     let project = story();
     project.write(
         ".throughline/config.toml",
@@ -235,7 +246,7 @@ fn twelve_scenes() -> Project {
 }
 
 /// The four dialects in turn.
-fn with_dialect(project: Project, number: usize, url: &str) -> Project {
+pub(crate) fn with_dialect(project: Project, number: usize, url: &str) -> Project {
     let provider = ["openai-compatible", "anthropic", "openai", "gemini"][number % 4];
     project
         .with_environment("THROUGHLINE_LLM_PROVIDER", provider)

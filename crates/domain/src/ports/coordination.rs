@@ -1,4 +1,4 @@
-//! Coordination between the working trees of one repository: claims, live sessions, reserved ids.
+//! Coordination between the working trees of one repository: claims, model leases, live sessions, reserved ids.
 //!
 //! Shared by every worktree, because each of them has a store of its own. Everything here may be
 //! lost without losing a plan or a decision: claims are leases, sessions report again with their
@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use crate::model_lease::{HeldLease, LeaseChange, ModelWork};
 use crate::ports::StoreFault;
 use crate::time::Timestamp;
 use crate::work::claim::Claim;
@@ -155,6 +156,17 @@ pub trait Coordination {
         decide: &mut dyn FnMut(&[HeldClaim], u64) -> ClaimChange,
     ) -> Result<(), StoreFault>;
 
+    /// Changes the lease on a piece of model work in one write transaction. Leases of removed
+    /// worktrees are not passed to the decision.
+    ///
+    /// # Errors
+    /// [`StoreFault`]; then nothing was changed.
+    fn change_lease(
+        &self,
+        work: &ModelWork,
+        decide: &mut dyn FnMut(Option<&HeldLease>) -> LeaseChange,
+    ) -> Result<(), StoreFault>;
+
     /// Returns the sessions heard of since `since`.
     ///
     /// # Errors
@@ -207,6 +219,14 @@ impl Coordination for StoreCoordination {
     fn change_claims(
         &self,
         _decide: &mut dyn FnMut(&[HeldClaim], u64) -> ClaimChange,
+    ) -> Result<(), StoreFault> {
+        Ok(())
+    }
+
+    fn change_lease(
+        &self,
+        _work: &ModelWork,
+        _decide: &mut dyn FnMut(Option<&HeldLease>) -> LeaseChange,
     ) -> Result<(), StoreFault> {
         Ok(())
     }

@@ -39,7 +39,7 @@ pub use search_index::SearchIndex;
 pub use signature_tool::{NoSignatures, SignatureTool, SigningFault};
 pub use snapshot::{ChildName, NodeReader, OperationReader, RecordReader, Snapshot, VersionReader};
 pub use store::{
-    HistoryState, NewOperation, Recovery, SHARED_NOTE_PREFIXES, Store, StoreFault, StoreFinding,
-    StoreFindingKind, Transaction,
+    HistoryState, LEASE_NOTE_PREFIX, NewOperation, Recovery, SHARED_NOTE_PREFIXES, Store,
+    StoreFault, StoreFinding, StoreFindingKind, Transaction,
 };
 pub use token_store::{TokenEntry, TokenStore};

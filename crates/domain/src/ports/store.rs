@@ -78,8 +78,11 @@ pub enum StoreFault {
 
 /// Key prefixes of notes shared by every working copy; all other notes belong to one working copy.
 // `heard/` is the last sign of life of a session: whether a claim has lapsed must not depend on the
-// machine that asks.
-pub const SHARED_NOTE_PREFIXES: &[&str] = &["heard/"];
+// machine that asks. `lease/` are the model leases: on a shared database they exclude every machine.
+pub const SHARED_NOTE_PREFIXES: &[&str] = &["heard/", LEASE_NOTE_PREFIX];
+
+/// Key prefix of the notes that keep model leases.
+pub const LEASE_NOTE_PREFIX: &str = "lease/";
 
 /// An operation to be recorded; the store assigns its id.
 #[derive(Clone, Debug)]

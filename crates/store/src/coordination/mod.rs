@@ -1,12 +1,13 @@
 //! Coordination of a repository: small files in the common git directory.
 //!
 //! All worktrees of the repository use them, each besides its own state. They are created by the
-//! first write, never by a read. A decision about claims is made under a lock (`change_claims`),
-//! which any two processes hold one after the other; the operation in the history of a worktree
-//! follows after, and is only a log of it. Hooks only read claims and append to a file of their
-//! session, so they take no lock.
+//! first write, never by a read. A decision about claims or leases is made under a lock, which any
+//! two processes hold one after the other; the operation in the history of a worktree follows after,
+//! and is only a log of it. Hooks only read claims and append to a file of their session, so they
+//! take no lock.
 
 mod claims;
+mod leases;
 mod reserved_ids;
 mod sessions;
 mod worktree;
@@ -16,6 +17,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use domain::model_lease::{HeldLease, LeaseChange, ModelWork};
 use domain::ports::{
     ClaimChange, Coordination, HeldClaim, LiveSession, SessionActivity, StoreFault,
 };
@@ -156,6 +158,16 @@ impl Coordination for RepositoryCoordination<'_> {
                 .is_some()
         });
         table.write_to(&path)
+    }
+
+    fn change_lease(
+        &self,
+        work: &ModelWork,
+        decide: &mut dyn FnMut(Option<&HeldLease>) -> LeaseChange,
+    ) -> Result<(), StoreFault> {
+        let place = self.require_place()?;
+        let _held_until_here = self.acquire_lock()?;
+        leases::change_lease(place, work, decide)
     }
 
     fn list_sessions(&self, since: Timestamp) -> Result<Vec<LiveSession>, StoreFault> {

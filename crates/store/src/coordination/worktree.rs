@@ -75,6 +75,10 @@ impl CoordinationPlace {
         self.folder_of_ours().join("ids")
     }
 
+    pub(super) fn leases_folder(&self) -> PathBuf {
+        self.folder_of_ours().join("leases")
+    }
+
     /// Returns a worktree as it is now; `None` if it was removed. `folder` is where it was.
     pub(super) fn describe_worktree(&self, named: &WorktreeName, folder: &str) -> Option<Worktree> {
         let is_here = *named == self.worktree;
