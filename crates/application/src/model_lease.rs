@@ -60,14 +60,41 @@ fn next_tick(state: &dyn Snapshot) -> Result<u64, Failure> {
 /// # Errors
 /// When there is no such scene, or another process holds it.
 pub fn lease_scene(ctx: &Context<'_>, words: &[String]) -> Result<TakenLease, Failure> {
+    take_lease(ctx, find_scene_work(ctx, words)?)
+}
+
+fn find_scene_work(ctx: &Context<'_>, words: &[String]) -> Result<ModelWork, Failure> {
     let (state, tree) = observe_submitted_plans(ctx)?;
     let node = find_scene(ctx, &*state, &tree, words)?;
-    let work = ModelWork::Scene(NodeKey {
+    Ok(ModelWork::Scene(NodeKey {
         profile: node.profile.clone(),
         path: tree.alias_path(node),
-    });
-    drop(state);
-    take_lease(ctx, work)
+    }))
+}
+
+/// Fails if a process holds the lease on the next tick. Takes none: a host whose own model answers says
+/// neither that it goes on nor that it has stopped.
+///
+/// # Errors
+/// When another process holds it.
+pub fn refuse_leased_tick(ctx: &Context<'_>) -> Result<(), Failure> {
+    let tick = next_tick(&*ctx.store.begin_read()?)?;
+    refuse_leased(ctx, &ModelWork::Tick(tick))
+}
+
+/// As [`refuse_leased_tick`], for a scene.
+///
+/// # Errors
+/// When there is no such scene, or another process holds its lease.
+pub fn refuse_leased_scene(ctx: &Context<'_>, words: &[String]) -> Result<(), Failure> {
+    refuse_leased(ctx, &find_scene_work(ctx, words)?)
+}
+
+fn refuse_leased(ctx: &Context<'_>, work: &ModelWork) -> Result<(), Failure> {
+    let decided = change_lease(ctx, work, |held, request| {
+        (LeaseChange::Keep, decide_lease(held, request))
+    })?;
+    decided.map(drop).map_err(|refused| lease_failure(&refused))
 }
 
 fn take_lease(ctx: &Context<'_>, work: ModelWork) -> Result<TakenLease, Failure> {

@@ -26,6 +26,7 @@ mod guides;
 mod history;
 mod hooks;
 mod life;
+mod model_leases;
 mod next_work;
 mod node_page;
 mod observation;

@@ -4,6 +4,7 @@ use application::generation::advance::{NextGenerationStep, next_step};
 use application::generation::start_generation::{
     GenerationRequest, next_unwritten_scene, start_generation,
 };
+use application::model_lease::refuse_leased_scene;
 use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,6 +40,8 @@ pub(super) fn run(
         variants,
         revises: revise,
     };
-    let started = start_generation(ctx, &node_words(&scene), request)?;
+    let words = node_words(&scene);
+    refuse_leased_scene(ctx, &words)?;
+    let started = start_generation(ctx, &words, request)?;
     next_step(ctx, &[started.scene])
 }

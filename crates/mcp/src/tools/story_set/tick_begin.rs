@@ -1,5 +1,6 @@
 //! The tool `story_tick_begin`.
 
+use application::model_lease::refuse_leased_tick;
 use application::tick::begin_tick::{NextTick, TickAsk, begin_tick};
 use application::tick::run_tick::{TickOutcome, run_tick};
 use application::{Context, Failure};
@@ -21,6 +22,7 @@ pub(crate) enum Begun {
 }
 
 pub(super) fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<Begun, Failure> {
+    refuse_leased_tick(ctx)?;
     Ok(match begin_tick(ctx)? {
         // An interrupted plan is resumed first: a new one would be based on half of its effects.
         NextTick::Run { tick, from_action } => Begun::Resumed {
