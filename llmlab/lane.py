@@ -13,6 +13,13 @@ from pathlib import Path
 
 SCENE_WORDS = 60
 USUAL = ["http://127.0.0.1:8080/v1", "http://127.0.0.1:11434/v1"]
+# What the author has approved before the model writes: no accepted scene may say otherwise.
+EYES = "green"
+COLOURS = ("blue", "brown", "grey", "gray", "hazel", "black", "amber")
+REFUSALS = (
+    "i'm sorry, but i", "i am sorry, but i", "i cannot help with", "i can't help with", "i cannot assist", "i can't assist",
+    "i'm unable to", "i am unable to", "as an ai",
+)
 TOOLS = {
     "memory.search", "character.generate", "location.generate", "relationship.create", "relationship.update",
     "relationship.query", "loop.open", "loop.close", "scene.query", "node.next", "node.query", "node.show", "node.add",
@@ -31,26 +38,33 @@ def models(base_url):
         return None
 
 
-def chosen():
+def configured():
+    """Returns the environment that selects the model; None if none is configured and none answers at the usual places."""
+    provider = os.environ.get("THROUGHLINE_LLM_PROVIDER")
+    if provider == "offline":
+        return None
+    # A provider of the user's own choice, with whatever else it needs, is taken as it is.
+    if provider and provider != "openai-compatible":
+        return {}
     given = os.environ.get("THROUGHLINE_LLM_BASE_URL")
     for base_url in [given] if given else USUAL:
         names = models(base_url)
         model = os.environ.get("THROUGHLINE_LLM_MODEL") or (names or [None])[0]
         if names is not None and model:
-            return base_url, model
+            return {
+                "THROUGHLINE_LLM_PROVIDER": "openai-compatible",
+                "THROUGHLINE_LLM_BASE_URL": base_url,
+                "THROUGHLINE_LLM_MODEL": model,
+            }
+    # Chosen and not there is a failure: skipping it would look like success.
+    expect(not given, f"no model answers at {given} (THROUGHLINE_LLM_BASE_URL)")
     return None
 
 
 class Story:
-    def __init__(self, tl, folder, base_url, model):
+    def __init__(self, tl, folder, model):
         self.tl, self.root = tl, Path(folder) / "book"
-        self.environment = {
-            **os.environ,
-            "THROUGHLINE_HOME": str(Path(folder) / "home"),
-            "THROUGHLINE_LLM_PROVIDER": "openai-compatible",
-            "THROUGHLINE_LLM_BASE_URL": base_url,
-            "THROUGHLINE_LLM_MODEL": model,
-        }
+        self.environment = {**os.environ, "THROUGHLINE_HOME": str(Path(folder) / "home"), **model}
 
     def run(self, *arguments, directory=None):
         return subprocess.run(
@@ -93,9 +107,11 @@ def ticks(story):
 
 
 def scene(story):
-    done = story.run("--json", "write", "--next")
+    done = story.run("--json", "story", "write", "--next")
     outcome = json.loads(done.stdout)
     print(f"  scene: {outcome['status']}, {outcome['words']} words, {outcome['revisions']} revisions, {len(outcome['findings'])} findings")
+    musts = [it["check"] for it in outcome["findings"] if it["severity"] == "must"]
+    expect(not (outcome["status"] == "complete" and musts), f"a scene with {musts} was accepted")
     text = story.root / "acts/act-1/chapters/chapter-01/content/scene-0101.md"
     if outcome["status"] == "complete":
         floors(text.read_text(encoding="utf-8"))
@@ -108,12 +124,15 @@ def scene(story):
 
 
 def floors(text):
-    """Asserts what every accepted scene has, whatever the model."""
+    """Asserts what every accepted scene has, whatever the model. Written apart from the product's own checks."""
     words = re.findall(r"\w+", text)
     expect(SCENE_WORDS * 2 // 5 <= len(words) <= SCENE_WORDS * 2, f"an accepted scene has {len(words)} words")
     expect("elena" in text.lower(), "an accepted scene has nobody of its blueprint")
-    refusals = ("i'm sorry, but i can", "i cannot help with", "as an ai language model")
-    expect(not text.lower().replace("\u2019", "'").startswith(refusals), "a refusal was accepted")
+    opening = text.lower().replace("\u2019", "'").lstrip(" \n\"'*_#>")
+    expect(not opening.startswith(REFUSALS), "a refusal was accepted")
+    for colour in COLOURS:
+        told = re.search(rf"\bElena(?:'s eyes (?:are|were)| had| has) {colour}\b(?: eyes)?", text.replace("\u2019", "'"))
+        expect(not told, f"a contradiction of an approved fact was accepted: {told and told[0]}")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     markup = [line for line in lines if line.startswith(("#", "|", "<", "`"))]
     expect(len(markup) * 2 <= len(lines), "markup was accepted")
@@ -147,15 +166,13 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--tl", required=True)
     tl = str(Path(arguments.parse_args().tl).resolve())
-    found = chosen()
-    if found is None:
-        where = os.environ.get("THROUGHLINE_LLM_BASE_URL") or " or ".join(USUAL)
+    model = configured()
+    if model is None:
+        where = " or ".join(USUAL)
         print(f"skipped: no model answers at {where}; start one (llmlab/README.md), or set THROUGHLINE_LLM_BASE_URL")
         return
-    base_url, model = found
-    print(f"model {model} at {base_url}")
     with tempfile.TemporaryDirectory(prefix="throughline-llm-") as folder:
-        story = Story(tl, folder, base_url, model)
+        story = Story(tl, folder, model)
         story.ok("story", "new", "book", directory=folder)
         story.write(".throughline/config.toml", 'profiles = ["story"]\n\n[policy.generation]\nscene_words = ' + f"{SCENE_WORDS}\n")
         story.write("acts/act-1/strategic-plan.md", "# Act 1: The map\n\n## Characters\n- Elena\n- Marcus\n\n## Locations\n- The Archive\n")
@@ -164,7 +181,9 @@ def main():
         story.write("acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint.md", "# The stairs\n\nPOV: Elena\n\n## Characters\n- Elena\n\n## Beats\nElena runs down the stairs. The door is locked.\n")
         for node in ("act-1", "chapter-01", "scene-0101", "scene-0102"):
             story.ok("approve", node)
-        print(story.ok("llm", "check").rstrip())
+        person = json.loads(story.ok("--json", "story", "memory", "edit", "--new", "character", "name=Elena", "role=lead"))
+        story.ok("story", "memory", "edit", "--new", "fact", f"subject={person['id']}", "predicate=eyes", f"object={EYES}")
+        print(story.ok("story", "model", "check").rstrip())
         ticks(story)
         scene(story)
         variants(story)

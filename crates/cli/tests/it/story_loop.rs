@@ -12,6 +12,10 @@ use crate::{story, text};
 
 /// Everything the model was asked.
 static PROMPTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The scene before which the server is down.
+const OUTAGE: usize = 9;
+/// The scene whose prompt has little room.
+const SMALL_CONTEXT: usize = 11;
 /// Faults that have been had.
 static HAD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
@@ -218,13 +222,17 @@ fn write_blueprint(project: &Project, number: usize, fault: &str) {
     project.write(&file, blueprint(number, fault));
 }
 
+fn configure(project: &Project, more: &str) {
+    let text = format!(
+        "[policy.generation]\nscene_words = 60\nrevisions = 1\napprove_drafts = true\n{more}"
+    );
+    project.write(".throughline/config.toml", text);
+}
+
 /// Twelve scenes in three chapters. The policy lets the run approve them.
 pub(crate) fn twelve_scenes() -> Project {
     let project = story();
-    project.write(
-        ".throughline/config.toml",
-        "[policy.generation]\nscene_words = 60\nrevisions = 1\napprove_drafts = true\n",
-    );
+    configure(&project, "");
     let cast = "## Characters\n- Elena\n- Marcus\n";
     project.write(Project::ACT, format!("# Act 1\n\n{cast}"));
     for chapter in 1..=3 {
@@ -304,6 +312,20 @@ fn what_the_ticks_left(project: &Project, before: &BTreeSet<String>) -> Vec<Stri
     expected
 }
 
+/// Returns what the ticks of a scene made, as it is named where it does not fit into the prompt: people, places and
+/// questions by their first words.
+fn what_the_ticks_made(project: &Project, before: &BTreeSet<String>) -> Vec<String> {
+    let open = entries(project, "loops").into_iter().filter(|it| {
+        matches!(text(it, "status"), "open" | "advanced")
+            && text(it, "text").starts_with("Who holds key")
+    });
+    let names = ["characters", "locations"].map(|kind| entries(project, kind));
+    let names = names.iter().flatten().map(|it| text(it, "name").to_owned());
+    let made = names.filter(|name| !before.contains(name));
+    made.chain(open.last().map(|it| text(&it, "text").to_owned()))
+        .collect()
+}
+
 /// Returns the last prompt for writing a scene.
 fn writer_prompt(number: usize) -> String {
     let prompts = PROMPTS.lock().expect("a value");
@@ -324,6 +346,16 @@ fn twelve_scenes_and_thirty_ticks_through_four_dialects() {
     let mut project = twelve_scenes();
     let mut ticks = 0;
     for number in 1..=12 {
+        if number == OUTAGE {
+            // The server is down: the run stops at once, and changes nothing.
+            project = with_dialect(project, number, "http://127.0.0.1:9/v1");
+            let ticks = project.json(&["story", "stats"])["ticks"].clone();
+            assert_stopped(
+                &project.run(&["story", "run", "--scenes", "1"]),
+                "cannot be reached",
+            );
+            assert_eq!(project.json(&["story", "stats"])["ticks"], ticks);
+        }
         project = with_dialect(project, number, &server.url);
         // The first scene is planned by the run itself; the others by ticks of their own.
         let count = match number {
@@ -336,7 +368,14 @@ fn twelve_scenes_and_thirty_ticks_through_four_dialects() {
             project.ok(&["story", "tick", "--count", &count.to_string()]);
         }
         ticks += count.max(1);
-        let expected = what_the_ticks_left(&project, &before);
+        let expected = match number == SMALL_CONTEXT {
+            true => what_the_ticks_made(&project, &before),
+            false => what_the_ticks_left(&project, &before),
+        };
+        if number >= SMALL_CONTEXT {
+            let tokens = if number == SMALL_CONTEXT { 600 } else { 12_000 };
+            configure(&project, &format!("context_tokens = {tokens}\n"));
+        }
         let calls = PROMPTS.lock().expect("a value").len();
         let run = project.run(&["story", "run", "--scenes", "1"]);
         let prompt = writer_prompt(number);
@@ -346,8 +385,13 @@ fn twelve_scenes_and_thirty_ticks_through_four_dialects() {
                 "`{part}` of the ticks is not in the prompt of scene {number}:\n{prompt}"
             );
         }
+        if number == SMALL_CONTEXT {
+            assert!(prompt.contains("are not shown"), "{prompt}");
+        }
         if number > 1 {
-            assert!(prompt.contains("outcome of step"), "{prompt}");
+            if number != SMALL_CONTEXT {
+                assert!(prompt.contains("outcome of step"), "{prompt}");
+            }
             let asked = PROMPTS.lock().expect("a value");
             let planned = asked[calls..]
                 .iter()
@@ -378,19 +422,32 @@ fn twelve_scenes_and_thirty_ticks_through_four_dialects() {
         told.is_some_and(|it| it.contains("node.show")),
         "no second turn"
     );
+    // Errors of the provider are no attempts, and reach no prompt.
+    assert!(!project.root().join("errors").exists());
+    for words in ["zebra", "slow down", "cannot be reached"] {
+        let told = asked.iter().find(|it| it.contains(words));
+        assert!(told.is_none(), "`{words}`: {told:?}");
+    }
     rewrite_and_edit(&project);
     project.ok(&["check"]);
+}
+
+/// Asserts that a run ended at once because of the provider, and says how it goes on.
+fn assert_stopped(run: &testkit::Output, why: &str) {
+    assert!(
+        run.code == 1 && run.stderr.contains(why) && run.stderr.contains("tl story run"),
+        "{run:?}"
+    );
+    assert!(!run.stdout.contains("parked"), "{run:?}");
 }
 
 /// Checks how the fault of a scene ended, and takes it out of the blueprint.
 fn finish_fault(project: &Project, number: usize, run: &testkit::Output) {
     let is_held = matches!(number, 3..=5);
     if number == 6 {
-        assert!(
-            run.code == 1 && run.stderr.contains("zebra") && run.stderr.contains("tl story run"),
-            "{run:?}"
-        );
-        assert!(!run.stdout.contains("parked"), "{run:?}");
+        assert_stopped(run, "zebra");
+    } else if number == 7 {
+        assert!(run.code == 0 && run.stderr.contains("try 2 of"), "{run:?}");
     } else if is_held {
         assert_eq!(run.code, 1, "{run:?}");
         let stopped = format!("stopped: `{}` is held", path(number));
@@ -441,23 +498,28 @@ fn rewrite_and_edit(project: &Project) {
         ["grey canon"],
         "the discarded text is no canon"
     );
-    for number in [1, 2, 7, 12] {
+    for edit in 0..30 {
+        let number = [1, 2, 7, 12, 5, 9][edit % 6];
         let file = format!(
             "acts/act-1/chapters/chapter-{:02}/content/{}.md",
             (number - 1) / 4 + 1,
             alias(number)
         );
-        let edited = project
-            .read(&file)
-            .replace("grey", "brown")
-            .replace("Behind door", "Beyond door");
-        project.write(&file, &edited);
-        // Whatever was quoted from the words that are gone, is gone.
-        let gone = format!("Who emptied room {number}?");
+        // There and back: with every other round, the words of the judge's quotations are gone.
+        let (from, to) = match edit / 6 % 2 {
+            0 => (["grey", "Behind door"], ["brown", "Beyond door"]),
+            _ => (["brown", "Beyond door"], ["grey", "Behind door"]),
+        };
+        let edited = project.read(&file).replace(from[0], to[0]);
+        project.write(&file, edited.replace(from[1], to[1]));
+        // Whatever was quoted from words that are gone, is gone; what is back, is known again.
+        let quoted = format!("Who emptied room {number}?");
         let loops = entries(project, "loops");
-        assert!(
-            !loops.iter().any(|it| text(it, "text") == gone),
-            "{loops:?}"
+        let is_known = loops.iter().any(|it| text(it, "text") == quoted);
+        assert_eq!(
+            is_known,
+            from[1].starts_with("Beyond"),
+            "edit {edit}: {loops:?}"
         );
     }
     assert_eq!(eyes(project), ["brown canon"]);

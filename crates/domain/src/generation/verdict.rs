@@ -52,9 +52,10 @@ pub struct NewLoop {
     pub quote: String,
 }
 
-/// Returns the JSON schema of a verdict, with the known ids as enumerations of at most `max_ids`.
+/// Returns the JSON schema of a verdict, with the known ids as enumerations of at most `max_ids`, those of
+/// `cast` first.
 #[must_use]
-pub(crate) fn verdict_schema(memory: &StoryMemory, max_ids: usize) -> Value {
+pub(crate) fn verdict_schema(memory: &StoryMemory, cast: &[&str], max_ids: usize) -> Value {
     // Limits on every text and list: a model that repeats itself would otherwise fill its whole
     // output with one field.
     let text = |max: usize| json!({ "type": "string", "maxLength": max });
@@ -63,19 +64,7 @@ pub(crate) fn verdict_schema(memory: &StoryMemory, max_ids: usize) -> Value {
                 "items": { "type": "object", "properties": properties, "required": required } })
     };
     let ids = |kind: EntryKind| -> Value {
-        let known: Vec<&str> = match kind {
-            // As the prompt lists them: an old open loop can still be settled, a closed one cannot.
-            EntryKind::Loop => {
-                let open = memory.open_loops().into_iter();
-                open.take(max_ids).map(|it| it.id.as_str()).collect()
-            }
-            _ => memory
-                .entries_of_kind(kind)
-                .rev()
-                .take(max_ids)
-                .map(|entry| entry.id())
-                .collect(),
-        };
+        let known = memory.list_nameable_ids(kind, cast, max_ids);
         // An empty `enum` matches nothing, and some providers reject the schema.
         if known.is_empty() {
             text(12)

@@ -52,6 +52,29 @@ impl StoryMemory {
             .map(|(_, entry)| entry)
     }
 
+    /// Returns the ids of a kind that a model may name, at most `limit`, by number: those among `first`, then
+    /// the most important open loops or the newest entries.
+    ///
+    /// The protagonists are usually the oldest entries; without `first` a short list would leave out
+    /// the people whom the prompt is about.
+    #[must_use]
+    pub fn list_nameable_ids(&self, kind: EntryKind, first: &[&str], limit: usize) -> Vec<String> {
+        let is_first = |id: &&str| first.contains(id);
+        let mut ids: Vec<&str> = match kind {
+            // Closed loops cannot be closed again; listing them would only invite mistakes.
+            EntryKind::Loop => {
+                let open = self.open_loops().into_iter();
+                open.map(|it| it.id.as_str()).collect()
+            }
+            _ => self.entries_of_kind(kind).rev().map(Entry::id).collect(),
+        };
+        // Stable: within both groups the order stays.
+        ids.sort_by_key(|id| !is_first(id));
+        ids.truncate(limit);
+        ids.sort_by_key(|id| EntryKind::parse_id(id));
+        ids.into_iter().map(str::to_owned).collect()
+    }
+
     /// Returns every entry, ordered by kind and number.
     pub fn all_entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()

@@ -83,7 +83,9 @@ impl StoryView<'_> {
         room.take_fixed("instructions", template);
         room.take_fixed("tools", &tool_lines);
         room.take_fixed("active character", &details);
-        let schema = room.take_schema(|max_ids| plan_schema(self.memory, max_ids));
+        let cast = self.find_cast(active);
+        let ids: Vec<&str> = cast.iter().map(|it| it.id.as_str()).collect();
+        let schema = room.take_schema(|max_ids| plan_schema(self.memory, &ids, max_ids));
         // In order of importance: each part takes a share of what the ones before it left over, so
         // the last scenes win against the summary of the whole story.
         let recent_scenes = self.render_recent_scenes(&mut room);
@@ -99,7 +101,7 @@ impl StoryView<'_> {
             LineOrder::AsGiven,
         );
         let relationships = self.render_relationships(active, &mut room);
-        let facts = self.render_facts(active, &mut room);
+        let facts = self.render_facts(&ids, &mut room);
         let people = self
             .memory
             .characters()
@@ -226,14 +228,19 @@ impl StoryView<'_> {
         render_part(room, ("relationships", 30), ties, none, LineOrder::AsGiven)
     }
 
-    /// Renders what is true: about whom the story follows and whom the next blueprint names first, then the
-    /// newest.
-    fn render_facts(&self, active: Option<&Character>, room: &mut ContextBudget) -> String {
+    /// Returns whom the story follows and whom the next blueprint names.
+    fn find_cast<'s>(&'s self, active: Option<&'s Character>) -> Vec<&'s Character> {
         let blueprint = self.next_scene.map_or("", |(_, blueprint)| blueprint);
-        let cast = self.memory.characters_named_in(blueprint);
+        let mut cast: Vec<&Character> = active.into_iter().collect();
+        cast.extend(self.memory.characters_named_in(blueprint));
+        cast
+    }
+
+    /// Renders what is true: about the cast first, then the newest.
+    fn render_facts(&self, cast: &[&str], room: &mut ContextBudget) -> String {
         let is_about_cast = |fact: &&StoryFact| {
-            let mut ids = active.into_iter().chain(cast.iter().copied());
-            ids.any(|it| it.id == fact.subject || it.id == fact.object)
+            let mut ids = cast.iter();
+            ids.any(|id| *id == fact.subject || *id == fact.object)
         };
         let canon = self.memory.facts().rev();
         let canon = canon.filter(|it| it.truth != Truth::Disputed && it.valid_to.is_none());

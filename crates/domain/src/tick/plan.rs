@@ -290,16 +290,17 @@ fn resolve_id(
 }
 
 /// Returns the JSON Schema of a plan for these tools and this memory, with at most `max_ids` ids in an
-/// enumeration.
+/// enumeration, those of `cast` first.
 ///
 /// Tool names are constants, ids are enums and every length is bounded, because constrained
 /// decoding cannot produce what the schema excludes.
 #[must_use]
-pub fn plan_schema(memory: &StoryMemory, max_ids: usize) -> Value {
+pub fn plan_schema(memory: &StoryMemory, cast: &[&str], max_ids: usize) -> Value {
+    let list_ids = |kind: EntryKind| memory.list_nameable_ids(kind, cast, max_ids);
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
     let actions: Vec<Value> = tools::ALL_TOOLS
         .iter()
-        .map(|tool| action_schema(tool, memory, max_ids))
+        .map(|tool| action_schema(tool, &list_ids))
         .collect();
     let mut properties = json!({
         "rationale": text(800),
@@ -313,7 +314,7 @@ pub fn plan_schema(memory: &StoryMemory, max_ids: usize) -> Value {
         ("pov_character", EntryKind::Character),
         ("target_location", EntryKind::Location),
     ] {
-        let ids = list_ids(memory, kind, max_ids);
+        let ids = list_ids(kind);
         // An empty enum is invalid in JSON Schema.
         if !ids.is_empty() {
             properties[field] = json!({ "type": "string", "enum": ids });
@@ -326,35 +327,14 @@ pub fn plan_schema(memory: &StoryMemory, max_ids: usize) -> Value {
     })
 }
 
-fn action_schema(tool: &TickTool, memory: &StoryMemory, max_ids: usize) -> Value {
+fn action_schema(tool: &TickTool, list_ids: &dyn Fn(EntryKind) -> Vec<String>) -> Value {
     json!({
         "type": "object",
         "required": ["tool", "args"],
         "properties": {
             "tool": { "type": "string", "const": tool.name },
-            "args": tool.argument_schema(&|kind| list_ids(memory, kind, max_ids)),
+            "args": tool.argument_schema(list_ids),
             "reason": { "type": "string", "maxLength": 300 },
         },
     })
-}
-
-/// Returns the newest ids of a kind, at most `max_ids`, oldest first.
-fn list_ids(memory: &StoryMemory, kind: EntryKind, max_ids: usize) -> Vec<String> {
-    let mut ids: Vec<String> = match kind {
-        // Closed loops cannot be closed again; listing them would only invite mistakes.
-        EntryKind::Loop => memory
-            .loops()
-            .rev()
-            .filter(|it| it.status.is_open())
-            .map(|it| it.id.clone())
-            .collect(),
-        _ => memory
-            .entries_of_kind(kind)
-            .rev()
-            .map(|entry| entry.id().to_owned())
-            .collect(),
-    };
-    ids.truncate(max_ids);
-    ids.reverse();
-    ids
 }

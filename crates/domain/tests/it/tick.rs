@@ -369,9 +369,29 @@ fn a_loop_is_resolved_by_the_words_of_a_scene_not_by_claim() {
     assert_eq!(status, LoopStatus::Abandoned);
 }
 
+/// Defect: a short schema listed the newest people, and the plan of a small model could not follow the protagonist.
+#[test]
+fn a_short_schema_names_the_cast_before_the_newest() {
+    let mut memory = memory();
+    for number in 0..60 {
+        let value = json!({ "id": format!("C{}", number + 2), "name": format!("Extra {number}") });
+        memory.put_entry(Entry::from_value(EntryKind::Character, value).unwrap());
+    }
+    for (cast, expected) in [
+        (&["C0", "C7"][..], ["C0", "C7", "C60", "C61"]),
+        (&[][..], ["C58", "C59", "C60", "C61"]),
+        // Unknown ids and those of another kind are nobody.
+        (&["C99", "OL0", "C1"][..], ["C1", "C59", "C60", "C61"]),
+    ] {
+        let schema = plan_schema(&memory, cast, 4);
+        let listed = &schema["properties"]["pov_character"]["enum"];
+        assert_eq!(*listed, json!(expected));
+    }
+}
+
 #[test]
 fn the_schema_names_every_tool_and_bounds_everything() {
-    let schema = plan_schema(&memory(), 400);
+    let schema = plan_schema(&memory(), &[], 400);
     let actions = schema["properties"]["actions"]["items"]["anyOf"]
         .as_array()
         .unwrap();
