@@ -1,5 +1,6 @@
 //! The memory of a story as a change-tracking map of entries; changes become facts.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use super::entry::{
@@ -59,20 +60,31 @@ impl StoryMemory {
     /// the people whom the prompt is about.
     #[must_use]
     pub fn list_nameable_ids(&self, kind: EntryKind, first: &[&str], limit: usize) -> Vec<String> {
-        let is_first = |id: &&str| first.contains(id);
-        let mut ids: Vec<&str> = match kind {
-            // Closed loops cannot be closed again; listing them would only invite mistakes.
-            EntryKind::Loop => {
-                let open = self.open_loops().into_iter();
-                open.map(|it| it.id.as_str()).collect()
-            }
-            _ => self.entries_of_kind(kind).rev().map(Entry::id).collect(),
+        // Closed loops cannot be closed again; listing them would only invite mistakes.
+        let is_open = |entry: &&Entry| match entry {
+            Entry::Loop(it) => it.status.is_open(),
+            _ => true,
         };
-        // Stable: within both groups the order stays.
-        ids.sort_by_key(|id| !is_first(id));
-        ids.truncate(limit);
-        ids.sort_by_key(|id| EntryKind::parse_id(id));
-        ids.into_iter().map(str::to_owned).collect()
+        let known = self.entries_of_kind(kind).filter(is_open);
+        let mut known: Vec<(usize, &Entry)> = known.enumerate().collect();
+        if known.len() > limit {
+            let rank = |entry: &Entry| {
+                let importance = match entry {
+                    Entry::Loop(it) => Some(it.importance),
+                    _ => None,
+                };
+                (!first.contains(&entry.id()), Reverse(importance))
+            };
+            // Among equally important loops the oldest has waited longest, as in the prompts.
+            if kind != EntryKind::Loop {
+                known.reverse();
+            }
+            known.sort_by_key(|(_, entry)| rank(entry));
+            known.truncate(limit);
+            known.sort_unstable_by_key(|(at, _)| *at);
+        }
+        let ids = known.into_iter().map(|(_, entry)| entry.id().to_owned());
+        ids.collect()
     }
 
     /// Returns every entry, ordered by kind and number.
@@ -154,7 +166,7 @@ impl StoryMemory {
     pub fn open_loops(&self) -> Vec<&OpenLoop> {
         let mut open: Vec<&OpenLoop> = self.loops().filter(|it| it.status.is_open()).collect();
         // Stable, and the input is ordered by number, so the oldest comes first among equals.
-        open.sort_by_key(|it| std::cmp::Reverse(it.importance));
+        open.sort_by_key(|it| Reverse(it.importance));
         open
     }
 
