@@ -1,5 +1,7 @@
 //! The output of a plan (prose, an answer): what it was written from, and how long it is meant to be.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::front_matter::parse_front_matter;
@@ -31,6 +33,67 @@ pub fn find_stale_reason(node: &Node, basis: Option<ProseBasis>) -> Option<Strin
     is_other.then(|| "its plan was changed and approved again since it was written".to_owned())
 }
 
+/// Joins the lines of a paragraph that an editor wrapped, with a space for each line break, so that offsets stay.
+///
+/// Only where a sentence or a speech goes on in the next line: a line may also be a paragraph, a
+/// heading, or a speech that begins with a dash.
+#[must_use]
+pub fn join_wrapped_lines(text: &str) -> Cow<'_, str> {
+    if !text.trim().contains('\n') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut is_quoted = false;
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        for letter in line.chars() {
+            match letter {
+                '"' => is_quoted = !is_quoted,
+                '“' | '„' | '«' => is_quoted = true,
+                '”' | '»' => is_quoted = false,
+                _ => {}
+            }
+        }
+        let next = lines.peek().and_then(|next| next.chars().next());
+        let is_wrapped = next.is_some_and(|next| goes_on(line, next, is_quoted));
+        match line.strip_suffix('\n').filter(|_| is_wrapped) {
+            Some(line) => {
+                out.push_str(line);
+                out.push(' ');
+            }
+            None => {
+                out.push_str(line);
+                is_quoted = false;
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a line goes on in the next one, by its last letter and the first of that.
+fn goes_on(line: &str, next: char, is_quoted: bool) -> bool {
+    if line.starts_with(['#', '>', '|']) {
+        return false;
+    }
+    let mut ending = line.trim_end().chars().rev();
+    let last = ending.next();
+    // A comma before the closing mark: `"No,"` and then `she said`.
+    let last = match last {
+        Some('"' | '”' | '»') => ending.next().filter(|it| *it == ','),
+        last => last,
+    };
+    match last {
+        Some(',' | ';' | '—' | '–' | '-') => {
+            next.is_alphabetic() || matches!(next, '"' | '“' | '«')
+        }
+        Some(last) if last.is_alphanumeric() => {
+            next.is_alphabetic() || matches!(next, '"' | '“' | '«')
+        }
+        Some('.' | '!' | '?' | '…') => is_quoted && next.is_alphabetic(),
+        _ => false,
+    }
+}
+
 /// Returns the number of words of prose that a plan aims at, by `target` in its front matter.
 #[must_use]
 pub fn find_word_target(plan: &str) -> Option<u64> {
@@ -52,7 +115,47 @@ fn parse_target(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::find_word_target;
+    use proptest::prelude::*;
+
+    use super::{find_word_target, join_wrapped_lines};
+    use crate::search::split_words;
+
+    #[test]
+    fn wrapped_lines_are_joined_and_paragraphs_are_not() {
+        for (text, expected) in [
+            (
+                "Nobody,\" said\nMara, and left.",
+                "Nobody,\" said Mara, and left.",
+            ),
+            (
+                "She had green\neyes. So had\nhe.\n",
+                "She had green eyes. So had he.\n",
+            ),
+            ("\"No,\"\nshe said.", "\"No,\" she said."),
+            (
+                "\"I am late.\nI know,\" said Mara.",
+                "\"I am late. I know,\" said Mara.",
+            ),
+            ("У Мары были\nзелёные глаза.", "У Мары были зелёные глаза."),
+            // One paragraph for each line, speeches, headings, lists.
+            ("She left.\nHe stayed.", "She left.\nHe stayed."),
+            ("— Кто там\n— Никто", "— Кто там\n— Никто"),
+            ("# The drawer\nIt was empty.", "# The drawer\nIt was empty."),
+            ("He took\n- a lamp", "He took\n- a lamp"),
+            ("He took\n\nShe left", "He took\n\nShe left"),
+        ] {
+            assert_eq!(join_wrapped_lines(text), expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn joining_lines_keeps_words_and_offsets(text in "([a-zа-я.,!?\"“”«»—# -]{0,12}\n?){0,12}") {
+            let joined = join_wrapped_lines(&text);
+            prop_assert_eq!(joined.len(), text.len());
+            prop_assert_eq!(split_words(&joined), split_words(&text));
+        }
+    }
 
     #[test]
     fn targets_are_numbers_as_people_write_them() {

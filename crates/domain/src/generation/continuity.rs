@@ -12,6 +12,7 @@ use super::sentences::{MIN_SIGNIFICANT_CHARS, Sentence, share_stem, split_senten
 use super::text_tokens::is_stop_word;
 use crate::front_matter;
 use crate::memory::{Character, StoryFact, StoryMemory, Truth, split_name};
+use crate::prose::join_wrapped_lines;
 use crate::search::split_words;
 
 /// Classes of mutually exclusive values. Entries that are not ASCII are stems.
@@ -163,7 +164,8 @@ pub fn point_of_view_name(blueprint: &str) -> Option<String> {
 /// Returns the findings of a text against the facts that hold at its moment.
 #[must_use]
 pub fn check_continuity(text: &str, moment: &SceneContext<'_>) -> Vec<SceneFinding> {
-    let sentences = split_sentences(text);
+    let text = join_wrapped_lines(text);
+    let sentences = split_sentences(&text);
     // Once for each subject: a novel has thousands of facts about the same few people.
     let mut subjects: HashMap<&str, SubjectMentions<'_, '_>> = HashMap::new();
     let mut findings: Vec<SceneFinding> = Vec::new();
@@ -568,6 +570,13 @@ mod tests {
                 "{calm}: {all:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_value_after_a_wrapped_line_is_found() {
+        let whole = found("Elena's eyes were blue as ice.", None);
+        assert_eq!(found("Elena's eyes were\nblue as ice.", None), whole);
+        assert_eq!(whole.len(), 1, "{whole:?}");
     }
 
     /// Defect: "Lena's eyes were blue" stood against nothing, because the memory calls her Elena.

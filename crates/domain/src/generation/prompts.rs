@@ -698,7 +698,14 @@ fn render_variants(variants: &[SceneVariant], room: &mut ContextBudget) -> Strin
 /// Returns the cards of characters. By name: a writer that sees ids puts them into prose.
 fn render_characters(cast: &[&Character]) -> Vec<String> {
     let card = |it: &&Character| {
-        let mut card = format!("{} ({}): {}", it.name, it.role, it.text.replace('\n', " "));
+        let mut card = it.name.clone();
+        if !it.role.is_empty() {
+            card.push_str(&format!(" ({})", it.role));
+        }
+        card.push(':');
+        if !it.text.is_empty() {
+            card.push_str(&format!(" {}", it.text.replace('\n', " ")));
+        }
         let mut add = |what: &str, list: &[String]| {
             if !list.is_empty() {
                 card.push_str(&format!(" {what}: {}.", list.join(", ")));
@@ -710,7 +717,8 @@ fn render_characters(cast: &[&Character]) -> Vec<String> {
         if let Some(state) = &it.emotional_state {
             card.push_str(&format!(" Now: {state}."));
         }
-        card
+        // Someone of whom only the name is known.
+        card.trim_end_matches(':').to_owned()
     };
     cast.iter().map(card).collect()
 }

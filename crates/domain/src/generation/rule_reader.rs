@@ -15,6 +15,7 @@ use super::verdict::NewFact;
 use super::{feature_rules, text_tokens};
 use crate::inflection::{LatinEndings, may_be_same_word};
 use crate::memory::split_name;
+use crate::prose::join_wrapped_lines;
 
 /// Maximum number of names that are kept of one text.
 const MAX_NAMES: usize = 200;
@@ -70,6 +71,11 @@ pub struct SceneText<'a> {
 /// Reads a text by rules.
 #[must_use]
 pub fn read_by_rules(scene: SceneText<'_>) -> RuleReading {
+    let text = join_wrapped_lines(scene.text);
+    let scene = SceneText {
+        text: &text,
+        ..scene
+    };
     let tokens = split_tokens(scene.text);
     // Words that also occur in lower case are no names, wherever they begin a sentence.
     let common: HashSet<&str> = tokens
@@ -405,6 +411,20 @@ mod tests {
 
     fn names(entities: &[NamedEntity]) -> Vec<&str> {
         entities.iter().map(|it| it.name.as_str()).collect()
+    }
+
+    /// Defect: a manuscript with wrapped lines lost who spoke, and what was said, at the end of a line.
+    #[test]
+    fn a_wrapped_line_is_read_like_the_line_before_it_was_wrapped() {
+        let whole = "\"Who writes to you?\" asked Ines. \"Nobody,\" said Mara Lind, and hid it from Ines. She \
+            saw that Ines had green eyes, and Mara Lind laughed.";
+        let wrapped = whole.replace("said Mara", "said\nMara");
+        let wrapped = wrapped
+            .replace("green eyes", "green\neyes")
+            .replace("Mara Lind laughed", "Mara\nLind laughed");
+        let reading = read(&wrapped, &[], None);
+        assert_eq!(names(&reading.people), ["Mara Lind", "Ines"]);
+        assert_eq!(reading, read(whole, &[], None));
     }
 
     /// Defect: nobody was named, because no single spelling both acts and is within a sentence.
