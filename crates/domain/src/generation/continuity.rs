@@ -10,105 +10,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::record::{FindingSeverity, SceneFinding};
 use super::sentences::{MIN_SIGNIFICANT_CHARS, Sentence, share_stem, split_sentences};
 use super::text_tokens::is_stop_word;
+use super::value_classes::classify_value;
 use crate::front_matter;
 use crate::memory::{Character, StoryFact, StoryMemory, Truth, split_name};
 use crate::prose::join_wrapped_lines;
 use crate::search::split_words;
 
-/// Classes of mutually exclusive values. Entries that are not ASCII are stems.
-const VALUE_CLASSES: &[&[&str]] = &[
-    // Colours. Stems for inflected languages: `чёрн` covers чёрный, чёрная, чёрного.
-    &[
-        "black",
-        "white",
-        "red",
-        "blue",
-        "green",
-        "brown",
-        "grey",
-        "gray",
-        "yellow",
-        "golden",
-        "blond",
-        "blonde",
-        "silver",
-        "violet",
-        "hazel",
-        "amber",
-        "чёрн",
-        "черн",
-        "бел",
-        "красн",
-        "син",
-        "голуб",
-        "зелён",
-        "зелен",
-        "карих",
-        "кари",
-        "сер",
-        "рыж",
-        "светл",
-        "schwarz",
-        "weiß",
-        "rot",
-        "blau",
-        "grün",
-        "braun",
-        "grau",
-    ],
-    // Days of the week.
-    &[
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ],
-    // Seasons.
-    &[
-        "spring", "summer", "autumn", "winter", "весн", "лет", "осен", "зим",
-    ],
-    // Numbers from two on: `one` is mostly a pronoun.
-    &[
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "twenty",
-        "thirty",
-        "forty",
-        "fifty",
-        "sixty",
-        "seventy",
-        "eighty",
-        "ninety",
-        "hundred",
-        "два",
-        "три",
-        "четыре",
-        "пять",
-        "шесть",
-        "семь",
-        "восемь",
-        "девять",
-        "десять",
-        "двадцать",
-        "тридцать",
-        "сорок",
-        "пятьдесят",
-    ],
-    // Sides.
-    &["left", "right", "лев", "прав"],
-];
 /// Stems that say that someone is dead.
 pub(super) const DEATH_STEMS: &[&str] = &[
     "dead",
@@ -180,9 +87,11 @@ pub fn check_continuity(text: &str, moment: &SceneContext<'_>) -> Vec<SceneFindi
         if subject.sentences.is_empty() {
             continue;
         }
-        let said = split_words(&format!("{} {}", fact.predicate, fact.object));
+        let Some(question) = moment.question_fact(fact) else {
+            continue;
+        };
         let mut found = subject.sentences.iter().filter_map(|sentence| {
-            let found = moment.find_contradiction((fact, said.as_slice()), subject, sentence)?;
+            let found = moment.find_contradiction(&question, subject, sentence)?;
             Some((found, sentence.text))
         });
         // One finding per fact: the first sentence that contradicts it is enough to fix it.
@@ -205,6 +114,22 @@ pub fn check_continuity(text: &str, moment: &SceneContext<'_>) -> Vec<SceneFindi
         }
     }
     findings
+}
+
+/// A fact that a sentence may contradict, with its words read once for all of them.
+struct QuestionedFact<'f> {
+    fact: &'f StoryFact,
+    words: Vec<String>,
+    is_death: bool,
+    /// Per class of values: the index of the word, and the value.
+    values: BTreeMap<usize, (usize, usize)>,
+    /// The point of view, if it cannot know the fact.
+    unknown_to: Option<&'f Character>,
+}
+
+/// Whether a word says that someone is dead.
+fn tells_death(word: &String) -> bool {
+    DEATH_STEMS.iter().any(|dead| word.starts_with(dead))
 }
 
 /// The sentences that name the subject of a fact.
@@ -258,11 +183,31 @@ impl SceneContext<'_> {
             && !is_earlier(&fact.valid_to)
     }
 
+    /// Reads the words of a fact; `None` if nothing can contradict it.
+    fn question_fact<'f>(&'f self, fact: &'f StoryFact) -> Option<QuestionedFact<'f>> {
+        let words = split_words(&format!("{} {}", fact.predicate, fact.object));
+        let classified = words.iter().enumerate();
+        let values: BTreeMap<usize, (usize, usize)> = classified
+            .filter_map(|(at, word)| {
+                classify_value(word).map(|(class, value)| (class, (at, value)))
+            })
+            .collect();
+        let is_death = words.iter().any(tells_death);
+        let unknown_to = self.pov.filter(|pov| !self.may_know(pov, fact));
+        (is_death || !values.is_empty() || unknown_to.is_some()).then_some(QuestionedFact {
+            fact,
+            words,
+            is_death,
+            values,
+            unknown_to,
+        })
+    }
+
     /// Returns how a sentence contradicts a fact, if it does: severity, check, problem. Only what the sentence
-    /// certainly says of the subject is a MUST, which holds the scene. `said` are the words of the fact.
+    /// certainly says of the subject is a MUST, which holds the scene.
     fn find_contradiction(
         &self,
-        (fact, said): (&StoryFact, &[String]),
+        question: &QuestionedFact<'_>,
         subject: &SubjectMentions<'_, '_>,
         sentence: &Sentence<'_>,
     ) -> Option<(FindingSeverity, &'static str, String)> {
@@ -272,16 +217,15 @@ impl SceneContext<'_> {
             true => FindingSeverity::Must,
             false => FindingSeverity::Should,
         };
-        let is_death = |word: &String| DEATH_STEMS.iter().any(|dead| word.starts_with(dead));
-        if said.iter().any(is_death) {
+        if question.is_death {
             // "Ivo, dead for years, had said …" remembers the dead, which is allowed.
-            let is_remembered = sentence.words.iter().any(is_death);
+            let is_remembered = sentence.words.iter().any(tells_death);
             let is_certain = sentence.find_action(names).filter(|_| !is_remembered)?;
             let problem = format!("{name} is dead by now, and acts here");
             return Some((severity(is_certain), "continuity", problem));
         }
-        if let Some(changed) = find_changed_value(said, names, sentence)
-            && !self.is_intended(fact, &changed.now)
+        if let Some(changed) = find_changed_value(question, names, sentence)
+            && !self.is_intended(question.fact, &changed.now)
         {
             let ChangedValue {
                 was,
@@ -291,10 +235,10 @@ impl SceneContext<'_> {
             let problem = format!("{name}: it was `{was}`, and is `{now}` here");
             return Some((severity(is_certain), "continuity", problem));
         }
-        let pov = self.pov.filter(|pov| !self.may_know(pov, fact))?;
+        let pov = question.unknown_to?;
         // Direct speech is how a character learns something.
         let is_told = sentence.text.contains(SPEECH_MARKS);
-        (!is_told && states_fact(sentence, fact, names)).then(|| {
+        (!is_told && states_fact(sentence, question.fact, names)).then(|| {
             let problem = format!(
                 "{} was not there and cannot know this, unless it is told here",
                 pov.name
@@ -360,12 +304,21 @@ struct ChangedValue {
     is_certain: bool,
 }
 
-/// Returns the value that a sentence has in place of the one of a fact with these words.
+/// Returns the value that a sentence has in place of the one of a fact.
 fn find_changed_value(
-    told: &[String],
+    question: &QuestionedFact<'_>,
     names: &[String],
     sentence: &Sentence<'_>,
 ) -> Option<ChangedValue> {
+    // A sentence with the fact's own value too has the other one for something else. Looked at before
+    // any word is compared: few sentences have a value.
+    let has_other = |(class, (_, value)): &(&usize, &(usize, usize))| {
+        let mut here = sentence.values_of(**class).peekable();
+        here.peek().is_some() && here.all(|(_, other)| other != *value)
+    };
+    let mut values = question.values.iter().filter(has_other).peekable();
+    values.peek()?;
+    let told = &question.words;
     let positions = |word: &String| -> Vec<usize> {
         let words = sentence.words.iter().enumerate();
         let same = words.filter(|(_, other)| share_stem(word, other));
@@ -385,61 +338,18 @@ fn find_changed_value(
     let is_same_thing = about()
         .filter(is_telling)
         .all(|word| !positions(word).is_empty());
-    let values: BTreeMap<usize, (&String, usize)> = told
-        .iter()
-        .filter_map(|word| classify_value(word).map(|(class, value)| (class, (word, value))))
-        .collect();
-    for (class, (was, value)) in values {
-        let words = sentence.words.iter().enumerate();
-        let here: Vec<(usize, &String, usize)> = words
-            .filter_map(|(at, word)| {
-                classify_value(word)
-                    .filter(|(other, _)| *other == class)
-                    .map(|(_, value)| (at, word, value))
-            })
-            .collect();
-        // If the fact's own value is in the sentence too, another one there belongs to
-        // something else.
-        if here.iter().any(|(_, _, other)| *other == value) {
-            continue;
-        }
-        let is_certain = |(at, _, _): &&(usize, &String, usize)| {
-            is_same_thing && sentence.gives_value(names, &things, *at, told)
-        };
-        let certain = here.iter().find(is_certain);
-        if let Some((_, now, _)) = certain.or(here.first()) {
-            return Some(ChangedValue {
-                was: was.clone(),
-                now: (*now).clone(),
-                is_certain: certain.is_some(),
-            });
-        }
-    }
-    None
-}
-
-/// Returns the class of a word and the value within it; digits are a class of their own.
-pub(super) fn classify_value(word: &str) -> Option<(usize, usize)> {
-    if word.bytes().all(|byte| byte.is_ascii_digit()) {
-        return word
-            .parse()
-            .ok()
-            .map(|number| (VALUE_CLASSES.len(), number));
-    }
-    VALUE_CLASSES
-        .iter()
-        .enumerate()
-        .find_map(|(class, values)| {
-            let fits = |value: &&str| {
-                // ASCII entries are whole words: `red` is not in `reddish`, nor `ten` in `tender`.
-                if value.is_ascii() {
-                    word == *value
-                } else {
-                    word.starts_with(value)
-                }
-            };
-            values.iter().position(fits).map(|value| (class, value))
+    values.find_map(|(class, (was, _))| {
+        let is_certain =
+            |at: usize| is_same_thing && sentence.gives_value(names, &things, at, told);
+        let here = || sentence.values_of(*class).map(|(at, _)| at);
+        let certain = here().find(|at| is_certain(*at));
+        let now = certain.or_else(|| here().next())?;
+        Some(ChangedValue {
+            was: told.get(*was)?.clone(),
+            now: sentence.words.get(now)?.clone(),
+            is_certain: certain.is_some(),
         })
+    })
 }
 
 /// Whether a sentence states a fact: it contains two thirds of the fact's significant words.

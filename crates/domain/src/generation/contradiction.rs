@@ -4,8 +4,9 @@
 //! other predicate exclude each other only if they differ in nothing but a colour, a number or the like.
 
 use super::checks::SceneExpectations;
-use super::continuity::{DEATH_STEMS, SceneContext, classify_value};
+use super::continuity::{DEATH_STEMS, SceneContext};
 use super::record::{FindingSeverity, SceneFinding};
+use super::value_classes::classify_value;
 use super::verdict::{NewFact, SceneVerdict};
 use crate::memory::{EntryKind, StoryFact, StoryMemory, Truth};
 use crate::search::split_words;

@@ -2,8 +2,9 @@
 //!
 //! Only what does not change between scenes: the colour of eyes, not of a coat.
 
-use super::continuity::{SPEECH_MARKS, classify_value};
+use super::continuity::SPEECH_MARKS;
 use super::text_tokens::{NameRun, Token, sentence_at};
+use super::value_classes::classify_value;
 use super::verdict::NewFact;
 
 /// Maximum number of facts of one text.

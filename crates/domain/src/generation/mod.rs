@@ -21,6 +21,7 @@ mod sentences;
 pub mod steps;
 mod text_tokens;
 pub mod update;
+mod value_classes;
 pub mod variants;
 pub mod verdict;
 

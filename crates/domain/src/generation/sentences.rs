@@ -2,6 +2,7 @@
 //!
 //! Grammar by position alone: what is not certain is said to be so, and a person decides.
 
+use super::value_classes::classify_value;
 use crate::search::{is_unspaced_script, is_word_char};
 
 const SENTENCE_ENDS: &[char] = &['.', '!', '?', '…', '\n', '。'];
@@ -94,6 +95,8 @@ pub(super) struct Sentence<'t> {
     /// The words in lower case, as [`crate::search::split_words`] has them.
     pub(super) words: Vec<String>,
     marks: Vec<Word>,
+    /// Index, class and value of each word that is one of a class of values.
+    values: Vec<(usize, usize, usize)>,
     /// Whether it, or one before it in its paragraph, is about a dream, a memory or a document.
     is_unreal: bool,
 }
@@ -183,8 +186,12 @@ fn read_sentence<'t>(text: &'t str, speech: &mut Speech, is_unreal: bool) -> Sen
         UNREAL_WORDS.contains(&word.as_str()) || begins_with_any(word, UNREAL_STEMS)
     };
     let is_unreal = is_unreal || words.iter().any(leaves_story);
+    let classified = words.iter().enumerate();
+    let values = classified
+        .filter_map(|(at, word)| classify_value(word).map(|(class, value)| (at, class, value)));
     Sentence {
         text: text.trim(),
+        values: values.collect(),
         words,
         marks,
         is_unreal,
@@ -192,6 +199,12 @@ fn read_sentence<'t>(text: &'t str, speech: &mut Speech, is_unreal: bool) -> Sen
 }
 
 impl Sentence<'_> {
+    /// Returns the words that are values of a class: the index of each, and the value.
+    pub(super) fn values_of(&self, class: usize) -> impl Iterator<Item = (usize, usize)> {
+        let here = self.values.iter().filter(move |(_, it, _)| *it == class);
+        here.map(|(at, _, value)| (*at, *value))
+    }
+
     pub(super) fn has_word_starting(&self, beginning: &str) -> bool {
         self.words.iter().any(|word| word.starts_with(beginning))
     }
