@@ -65,7 +65,7 @@ pub enum LeaseChange {
 #[error("{}", self.describe())]
 pub struct LeaseRefused {
     pub work: ModelWork,
-    pub held: HeldLease,
+    pub held: Box<HeldLease>,
     pub holder: HolderState,
 }
 
@@ -154,7 +154,7 @@ pub fn decide_lease(
     {
         return Err(LeaseRefused {
             work: request.work.clone(),
-            held: held.clone(),
+            held: Box::new(held.clone()),
             holder,
         });
     }

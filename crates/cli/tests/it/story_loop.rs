@@ -315,14 +315,14 @@ fn what_the_ticks_left(project: &Project, before: &BTreeSet<String>) -> Vec<Stri
 /// Returns what the ticks of a scene made, as it is named where it does not fit into the prompt: people, places and
 /// questions by their first words.
 fn what_the_ticks_made(project: &Project, before: &BTreeSet<String>) -> Vec<String> {
-    let open = entries(project, "loops").into_iter().filter(|it| {
+    let mut open = entries(project, "loops").into_iter().filter(|it| {
         matches!(text(it, "status"), "open" | "advanced")
             && text(it, "text").starts_with("Who holds key")
     });
     let names = ["characters", "locations"].map(|kind| entries(project, kind));
     let names = names.iter().flatten().map(|it| text(it, "name").to_owned());
     let made = names.filter(|name| !before.contains(name));
-    made.chain(open.last().map(|it| text(&it, "text").to_owned()))
+    made.chain(open.next_back().map(|it| text(&it, "text").to_owned()))
         .collect()
 }
 

@@ -128,7 +128,7 @@ struct QuestionedFact<'f> {
 }
 
 /// Whether a word says that someone is dead.
-fn tells_death(word: &String) -> bool {
+fn tells_death(word: &str) -> bool {
     DEATH_STEMS.iter().any(|dead| word.starts_with(dead))
 }
 
@@ -192,7 +192,7 @@ impl SceneContext<'_> {
                 classify_value(word).map(|(class, value)| (class, (at, value)))
             })
             .collect();
-        let is_death = words.iter().any(tells_death);
+        let is_death = words.iter().any(|word| tells_death(word));
         let unknown_to = self.pov.filter(|pov| !self.may_know(pov, fact));
         (is_death || !values.is_empty() || unknown_to.is_some()).then_some(QuestionedFact {
             fact,
@@ -219,7 +219,7 @@ impl SceneContext<'_> {
         };
         if question.is_death {
             // "Ivo, dead for years, had said …" remembers the dead, which is allowed.
-            let is_remembered = sentence.words.iter().any(tells_death);
+            let is_remembered = sentence.words.iter().any(|word| tells_death(word));
             let is_certain = sentence.find_action(names).filter(|_| !is_remembered)?;
             let problem = format!("{name} is dead by now, and acts here");
             return Some((severity(is_certain), "continuity", problem));
