@@ -72,6 +72,7 @@ pub mod first_steps;
 pub mod generation;
 pub mod handle_host_event;
 pub mod history;
+mod history_cache;
 pub mod inbox;
 pub mod invalidate;
 mod later_milestones;

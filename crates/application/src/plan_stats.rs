@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::history_cache::HistoryCache;
 use crate::locate::find_subtree_root;
 use crate::observe::observe_plans;
 use crate::tick::spending::spending_by_account;
@@ -374,6 +375,7 @@ fn compute_history(
         prose_words: signed(total.prose_words),
     };
     let mut changes: HashMap<String, PlanTotals> = HashMap::new();
+    words.operations.follow(state)?;
     let mut before = None;
     'pages: loop {
         let page = state.operation_heads(before, OPERATIONS_PER_PAGE)?;
@@ -455,6 +457,8 @@ fn local_day(at: Timestamp) -> String {
 #[derive(Debug, Default)]
 pub struct WordCounts {
     known: HashMap<VersionHash, TextMeasure>,
+    /// How each operation changed the totals of all plans.
+    operations: HistoryCache<PlanTotals>,
 }
 
 /// What is measured of one text.
@@ -505,6 +509,11 @@ impl WordCounts {
             scope.add_removed(state, id)?;
         }
         let scope = scope.as_deref();
+        if scope.is_none()
+            && let Some(known) = self.operations.get(id)
+        {
+            return Ok(*known);
+        }
         let mut change = PlanTotals::default();
         // Texts are read after the visit: a store gives one query at a time.
         let mut texts: Vec<(i64, Option<VersionHash>)> = Vec::new();
@@ -513,6 +522,9 @@ impl WordCounts {
         })?;
         for (sign, version) in texts {
             change.plan_words += sign * self.count_words(state, version)?;
+        }
+        if scope.is_none() {
+            self.operations.insert(id, change);
         }
         Ok(change)
     }

@@ -1,18 +1,22 @@
 //! Progress of a project: burn-up per level, words of prose per day, and how long plans take.
 //!
-//! From the cached tree and the operations of the shown days; texts are not read, unlike in
-//! `plan_stats`, so that it stays fast with ten thousand plans.
+//! From the cached tree and the operations of the shown days, each read once per server; texts are not
+//! read, unlike in `plan_stats`, so that it stays fast with ten thousand plans.
 
 use std::collections::BTreeMap;
 
 use domain::burn_up::{DayTotals, PlanTotals};
-use domain::level_progress::{ProgressLog, TimeSummary};
+use domain::level_progress::{
+    OperationProgress, ProgressLog, ProgressReader, RemovedNodes, TimeSummary,
+};
 use domain::node::{Progress, Status};
+use domain::ports::Snapshot;
 use domain::time::Timestamp;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::history_cache::HistoryCache;
 use crate::tree_cache::CachedTree;
 
 /// Number of operations read at once.
@@ -42,7 +46,14 @@ pub struct LevelProgress {
     pub history: Vec<DayTotals>,
 }
 
-/// Returns the progress of the last `days`.
+/// What the operations of a project changed, kept between calls.
+#[derive(Debug, Default)]
+pub struct ProgressCache {
+    operations: HistoryCache<OperationProgress>,
+    removed: RemovedNodes,
+}
+
+/// Returns the progress of the last `days`. `cache` is kept between calls.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -50,10 +61,11 @@ pub fn show_progress(
     ctx: &Context<'_>,
     known: &CachedTree,
     days: usize,
+    cache: &mut ProgressCache,
 ) -> Result<ProgressView, Failure> {
     let days = list_days(ctx.clock.now(), days);
-    let mut log = ProgressLog::new(known.tree.nodes());
-    read_operations(ctx, &days, &mut log)?;
+    let state = ctx.store.begin_read()?;
+    let log = read_operations(&*state, known, &days, cache)?;
     let [to_approval, to_completion] = log.lead_times();
     let levels = count_levels(known).into_iter();
     Ok(ProgressView {
@@ -87,29 +99,46 @@ fn name_day(at: Timestamp) -> String {
     at.format_for_file_name().chars().take(10).collect()
 }
 
+/// Reads the operations of these days, up to the one that the tree includes.
 fn read_operations(
-    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    known: &CachedTree,
     days: &[String],
-    log: &mut ProgressLog,
-) -> Result<(), Failure> {
+    cache: &mut ProgressCache,
+) -> Result<ProgressLog, Failure> {
+    let mut log = ProgressLog::default();
     let Some(first) = days.first() else {
-        return Ok(());
+        return Ok(log);
     };
-    let state = ctx.store.begin_read()?;
-    let mut before = None;
+    let ProgressCache {
+        operations,
+        removed,
+    } = cache;
+    if !operations.follow(state)? {
+        *removed = RemovedNodes::default();
+    }
+    let mut reader = ProgressReader::new(&known.tree, removed);
+    // A later operation may name nodes that the tree does not have yet.
+    let mut before = Some(known.head().next_id());
     loop {
         let page = state.operation_heads(before, OPERATIONS_PER_PAGE)?;
         let Some(last) = page.last() else {
-            return Ok(());
+            return Ok(log);
         };
         before = Some(last.id);
         for head in &page {
             // In local time, as the listed days are.
             let day = name_day(head.at);
             if day < *first {
-                return Ok(());
+                return Ok(log);
             }
-            state.visit_facts(head.id, &mut |fact| log.add_fact(&fact, head.at, &day))?;
+            if operations.get(head.id).is_none() {
+                state.visit_facts(head.id, &mut |fact| reader.add_fact(&fact, head.at))?;
+                operations.insert(head.id, reader.take_operation());
+            }
+            if let Some(operation) = operations.get(head.id) {
+                log.add_operation(operation, &day);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How the plans of each level grew, were approved and completed, day by day, with the time they took.
 //!
-//! Pure: from operations, newest first, and the present totals. Going backwards, a removed node is
-//! known from the operation that removed it before any earlier one names it.
+//! Pure: from operations and the present totals. What an operation changed never changes itself, so it
+//! is summed up once per operation ([`OperationProgress`]) and kept by servers.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,6 +13,149 @@ use crate::ids::NodeId;
 use crate::memory::EntryKind;
 use crate::node::{Node, Progress, Status};
 use crate::time::Timestamp;
+use crate::tree::Tree;
+
+/// What one operation changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperationProgress {
+    levels: BTreeMap<String, PlanTotals>,
+    /// Words of prose.
+    words: i64,
+    to_approval: Vec<i64>,
+    to_completion: Vec<i64>,
+}
+
+/// Level and creation of the nodes that operations removed.
+#[derive(Clone, Debug, Default)]
+pub struct RemovedNodes(HashMap<NodeId, KnownNode>);
+
+#[derive(Clone, Debug)]
+struct KnownNode {
+    level: String,
+    created_millis: i64,
+}
+
+impl KnownNode {
+    fn from_node(node: &Node) -> Self {
+        Self {
+            level: node.level.clone(),
+            created_millis: node.created_at.as_millis(),
+        }
+    }
+}
+
+/// Reads the facts of operations, newest operations first: a removed node is then known from the
+/// operation that removed it before any earlier one names it.
+#[derive(Debug)]
+pub struct ProgressReader<'t> {
+    tree: &'t Tree,
+    removed: &'t mut RemovedNodes,
+    operation: OperationProgress,
+}
+
+impl<'t> ProgressReader<'t> {
+    /// Creates a reader that knows the nodes of the tree and those removed by later operations.
+    pub fn new(tree: &'t Tree, removed: &'t mut RemovedNodes) -> Self {
+        Self {
+            tree,
+            removed,
+            operation: OperationProgress::default(),
+        }
+    }
+
+    /// Returns what the facts since the last call changed.
+    pub fn take_operation(&mut self) -> OperationProgress {
+        std::mem::take(&mut self.operation)
+    }
+
+    /// Adds a fact of an operation at that time.
+    pub fn add_fact(&mut self, fact: &Fact, at: Timestamp) {
+        let at = at.as_millis();
+        match fact {
+            Fact::NodeAdded { node } => self.add_node(node, 1),
+            Fact::NodeRemoved { node } => {
+                let removed = &mut self.removed.0;
+                removed
+                    .entry(node.id)
+                    .or_insert_with(|| KnownNode::from_node(node));
+                self.add_node(node, -1);
+            }
+            Fact::ProgressChanged {
+                node,
+                before,
+                after,
+            } => {
+                let change = is_complete(*after) - is_complete(*before);
+                self.change_totals(*node, |totals| totals.complete += change);
+                if change > 0 {
+                    let took = self.time_since_creation(*node, at);
+                    self.operation.to_completion.extend(took);
+                }
+            }
+            Fact::StandingsChanged { groups } => {
+                for group in groups {
+                    let change = is_approved(group.after.status) - is_approved(group.before.status);
+                    for node in group.nodes.iter().filter(|_| change != 0) {
+                        self.change_totals(*node, |totals| totals.approved += change);
+                    }
+                }
+            }
+            // The first approval only: a later one is about a change.
+            Fact::ApprovalChanged {
+                node,
+                before: None,
+                after: Some(_),
+            } => {
+                let took = self.time_since_creation(*node, at);
+                self.operation.to_approval.extend(took);
+            }
+            Fact::RecordChanged {
+                record,
+                before,
+                after,
+            } if record.kind == EntryKind::Scene.as_str() => {
+                let count = |body: &Option<serde_json::Value>| {
+                    let body = body.as_ref();
+                    body.and_then(|body| body["words"].as_i64())
+                        .unwrap_or_default()
+                };
+                self.operation.words += count(after) - count(before);
+            }
+            _ => {}
+        }
+    }
+
+    fn add_node(&mut self, node: &Node, sign: i64) {
+        self.change_totals(node.id, |totals| {
+            totals.planned += sign;
+            totals.approved += sign * is_approved(node.status());
+            totals.complete += sign * is_complete(node.progress);
+        });
+    }
+
+    fn change_totals(&mut self, node: NodeId, change: impl FnOnce(&mut PlanTotals)) {
+        // A node that is neither present nor removed within the operations read has no level to
+        // count under.
+        let removed = self.removed.0.get(&node).map(|known| known.level.as_str());
+        let present = || self.tree.get(node).map(|node| node.level.as_str());
+        let Some(level) = removed.or_else(present) else {
+            return;
+        };
+        // Looked up first, because ten thousand nodes of an operation have a handful of levels.
+        let levels = &mut self.operation.levels;
+        match levels.get_mut(level) {
+            Some(totals) => change(totals),
+            None => change(levels.entry(level.to_owned()).or_default()),
+        }
+    }
+
+    fn time_since_creation(&self, node: NodeId, at: i64) -> Option<i64> {
+        let present = || self.tree.get(node).map(|node| node.created_at.as_millis());
+        let removed = self.removed.0.get(&node).map(|known| known.created_millis);
+        // Clocks of several machines wrote these times; none took less than no time.
+        Some((at - removed.or_else(present)?).max(0))
+    }
+}
 
 /// Changes by level and day, and the times that plans took.
 #[derive(Debug, Default)]
@@ -20,16 +163,8 @@ pub struct ProgressLog {
     changes: BTreeMap<String, HashMap<String, PlanTotals>>,
     /// Words of prose, by day.
     words: HashMap<String, i64>,
-    /// Level and creation of every node seen.
-    nodes: HashMap<NodeId, KnownNode>,
     to_approval: Vec<i64>,
     to_completion: Vec<i64>,
-}
-
-#[derive(Clone, Debug)]
-struct KnownNode {
-    level: String,
-    created_millis: i64,
 }
 
 /// The times of several plans, in milliseconds.
@@ -42,96 +177,17 @@ pub struct TimeSummary {
 }
 
 impl ProgressLog {
-    /// Creates a log that knows the present nodes.
-    pub fn new<'n>(present: impl Iterator<Item = &'n Node>) -> Self {
-        let mut log = Self::default();
-        present.for_each(|node| log.learn_node(node));
-        log
-    }
-
-    fn learn_node(&mut self, node: &Node) {
-        self.nodes.entry(node.id).or_insert_with(|| KnownNode {
-            level: node.level.clone(),
-            created_millis: node.created_at.as_millis(),
-        });
-    }
-
-    /// Adds a fact of an operation at that time, on that day.
-    pub fn add_fact(&mut self, fact: &Fact, at: Timestamp, day: &str) {
-        let at = at.as_millis();
-        match fact {
-            Fact::NodeAdded { node } => self.add_node(node, day, 1),
-            Fact::NodeRemoved { node } => {
-                self.learn_node(node);
-                self.add_node(node, day, -1);
-            }
-            Fact::ProgressChanged {
-                node,
-                before,
-                after,
-            } => {
-                let change = is_complete(*after) - is_complete(*before);
-                self.change_totals(*node, day, |totals| totals.complete += change);
-                if change > 0 {
-                    let took = self.time_since_creation(*node, at);
-                    self.to_completion.extend(took);
-                }
-            }
-            Fact::StandingsChanged { groups } => {
-                for group in groups {
-                    let change = is_approved(group.after.status) - is_approved(group.before.status);
-                    for node in group.nodes.iter().filter(|_| change != 0) {
-                        self.change_totals(*node, day, |totals| totals.approved += change);
-                    }
-                }
-            }
-            // The first approval only: a later one is about a change.
-            Fact::ApprovalChanged {
-                node,
-                before: None,
-                after: Some(_),
-            } => {
-                let took = self.time_since_creation(*node, at);
-                self.to_approval.extend(took);
-            }
-            Fact::RecordChanged {
-                record,
-                before,
-                after,
-            } if record.kind == EntryKind::Scene.as_str() => {
-                let count = |body: &Option<serde_json::Value>| {
-                    let body = body.as_ref();
-                    body.and_then(|body| body["words"].as_i64())
-                        .unwrap_or_default()
-                };
-                *self.words.entry(day.to_owned()).or_default() += count(after) - count(before);
-            }
-            _ => {}
+    /// Adds an operation of that day.
+    pub fn add_operation(&mut self, operation: &OperationProgress, day: &str) {
+        for (level, change) in &operation.levels {
+            let days = self.changes.entry(level.clone()).or_default();
+            *days.entry(day.to_owned()).or_default() += *change;
         }
-    }
-
-    fn add_node(&mut self, node: &Node, day: &str, sign: i64) {
-        self.change_totals(node.id, day, |totals| {
-            totals.planned += sign;
-            totals.approved += sign * is_approved(node.status());
-            totals.complete += sign * is_complete(node.progress);
-        });
-    }
-
-    fn change_totals(&mut self, node: NodeId, day: &str, change: impl FnOnce(&mut PlanTotals)) {
-        // A node that is neither present nor removed within the operations read has no level to
-        // count under.
-        let Some(known) = self.nodes.get(&node) else {
-            return;
-        };
-        let days = self.changes.entry(known.level.clone()).or_default();
-        change(days.entry(day.to_owned()).or_default());
-    }
-
-    fn time_since_creation(&self, node: NodeId, at: i64) -> Option<i64> {
-        let known = self.nodes.get(&node)?;
-        // Clocks of several machines wrote these times; none took less than no time.
-        Some((at - known.created_millis).max(0))
+        if operation.words != 0 {
+            *self.words.entry(day.to_owned()).or_default() += operation.words;
+        }
+        self.to_approval.extend(&operation.to_approval);
+        self.to_completion.extend(&operation.to_completion);
     }
 
     /// Returns the totals of a level at the end of each day.

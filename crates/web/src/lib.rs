@@ -32,6 +32,7 @@ use std::sync::{Arc, Mutex};
 use application::inbox::{finding_of_item, list_waiting_items};
 use application::open_gates::BlockedStep;
 use application::plan_stats::WordCounts;
+use application::show_progress::ProgressCache;
 use application::tree_cache::CachedTree;
 use application::{Context, Failure, Workspace};
 use axum::Router;
@@ -142,6 +143,8 @@ pub struct Dashboard {
     live: Arc<Live>,
     /// Word counts of texts, for the page *Stats*.
     words: Arc<Mutex<WordCounts>>,
+    /// What each operation changed, for the page *Progress*.
+    progress: Arc<Mutex<ProgressCache>>,
     /// The projects of this process, this one among them.
     projects: ServedProjects,
     only_shows: bool,
@@ -168,6 +171,7 @@ impl Dashboard {
             settings: Arc::new(NoSettings),
             lookout,
             words: Arc::default(),
+            progress: Arc::default(),
             projects: ServedProjects::default(),
             only_shows: false,
             // Per project: a large one cannot take the slots of the others in the same process.

@@ -328,17 +328,21 @@ fn compare_files(
     notes: &mut FileNotes,
 ) -> Result<FileComparison, Failure> {
     let mut look = FileComparison::default();
+    let folders = EntryKind::ALL.map(|kind| {
+        let folder = format!("{}/{}", entry_file::MEMORY_FOLDER, kind.folder_name());
+        (kind, ctx.files.list_folder(&folder))
+    });
+    let has_files = folders.iter().any(|(_, listed)| !listed.is_empty());
+    if !has_files && !has_entries(state, notes)? {
+        return Ok(look);
+    }
     let (touched, operations) = touched_since(state)?;
     look.operations = operations;
     let unwritten = UnwrittenEntries::load_noted(state)?;
-    for kind in EntryKind::ALL {
+    for (kind, folder) in folders {
         let known = notes.folder_notes(state, kind)?;
         let mut listed = BTreeSet::new();
-        for on_disk in ctx.files.list_folder(&format!(
-            "{}/{}",
-            entry_file::MEMORY_FOLDER,
-            kind.folder_name()
-        )) {
+        for on_disk in folder {
             let Some(name) = on_disk
                 .name
                 .strip_suffix(".md")
@@ -396,6 +400,19 @@ fn compare_files(
         }
     }
     Ok(look)
+}
+
+/// Whether there is an entry, or a file of one was ever seen. Without any, no operation can have touched
+/// one, and reading those of ten thousand new plans would take longer than the page that asks.
+fn has_entries(state: &dyn Snapshot, notes: &mut FileNotes) -> Result<bool, Failure> {
+    for kind in EntryKind::ALL {
+        if !notes.folder_notes(state, kind)?.is_empty()
+            || !state.records_by_prefix(kind.as_str(), "")?.is_empty()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn compare_file(

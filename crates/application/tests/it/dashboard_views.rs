@@ -4,13 +4,15 @@ use application::claim_node::claim_node;
 use application::describe_operation::{describe_operation, name_changed_plans};
 use application::history::list_recorded_history;
 use application::open_gates::BlockedStep;
-use application::set_progress::{ProgressRequest, set_progress};
+use application::set_progress::{ProgressRequest, record_progress, set_progress};
+use application::shape::{ChangeShapeRequest, ShapeChange, change_shape};
 use application::show_board::{BoardColumns, BoardRequest, BoardView, show_board};
 use application::show_graph::{GraphKind, GraphRequest, show_graph};
-use application::show_progress::show_progress;
+use application::show_progress::{ProgressCache, show_progress};
 use application::show_sessions::show_sessions;
 use application::tree_cache::{CachedTree, record_file_changes};
 use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
+use application::undo::{UndoTarget, undo_operations};
 use domain::node::{Progress, Status};
 use domain::operation_changes::NodeChange;
 use domain::session_activity::ActivityState;
@@ -287,7 +289,8 @@ fn progress_is_counted_per_level_and_day() {
         progress: Progress::Complete,
     };
     set_progress(&world.ctx(), &request).unwrap();
-    let shown = show_progress(&world.ctx(), &cached(&world), 2).unwrap();
+    let mut cache = ProgressCache::default();
+    let shown = show_progress(&world.ctx(), &cached(&world), 2, &mut cache).unwrap();
     let levels: Vec<(&str, i64, i64, i64)> = shown
         .levels
         .iter()
@@ -314,4 +317,41 @@ fn progress_is_counted_per_level_and_day() {
     assert_eq!(days, [(0, 0), (1, 1)], "nothing yesterday");
     assert_eq!(shown.to_completion.map(|times| times.count), Some(1));
     assert_eq!(shown.to_approval.map(|times| times.count), Some(3));
+}
+
+#[test]
+fn cached_progress_is_that_of_a_full_read() {
+    let mut cache = ProgressCache::default();
+    let mut compare = |world: &World, what: &str| {
+        let show = |days, cache: &mut ProgressCache| {
+            let shown = show_progress(&world.ctx(), &cached(world), days, cache).unwrap();
+            serde_json::to_value(&shown).unwrap()
+        };
+        for days in [2, 30] {
+            let full = show(days, &mut ProgressCache::default());
+            assert_eq!(show(days, &mut cache), full, "{what}, {days} days");
+        }
+    };
+    let world = World::with_story();
+    compare(&world, "three approved plans");
+    let request = ProgressRequest {
+        node: words("scene-0101"),
+        progress: Progress::Complete,
+    };
+    let (_, completed) = record_progress(&world.ctx(), &request).unwrap();
+    compare(&world, "a completed scene");
+    let removal = ChangeShapeRequest {
+        change: ShapeChange::Remove {
+            node: words("scene-0101"),
+        },
+        dry_run: false,
+    };
+    change_shape(&world.ctx(), &removal).unwrap();
+    compare(&world, "a removed scene");
+    undo_operations(&world.ctx(), UndoTarget::Operation(world.head())).unwrap();
+    compare(&world, "the scene again");
+    undo_operations(&world.ctx(), UndoTarget::Operation(completed.unwrap())).unwrap();
+    compare(&world, "a scene that is not complete");
+    // A restored state has other operations under the same numbers.
+    compare(&World::with_tickets(), "another history");
 }

@@ -80,6 +80,14 @@ fn cached_statistics_are_those_of_a_full_read() {
             serde_json::to_value(&full).unwrap()
         );
     }
+    // Another history has other operations under the same numbers.
+    let other = World::with_tickets();
+    let full = cached_stats(&other.ctx(), &known(&other), 3, &mut WordCounts::default()).unwrap();
+    let cached = cached_stats(&other.ctx(), &known(&other), 3, &mut counts).unwrap();
+    assert_eq!(
+        serde_json::to_value(&cached).unwrap(),
+        serde_json::to_value(&full).unwrap()
+    );
 }
 
 #[test]

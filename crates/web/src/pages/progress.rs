@@ -1,5 +1,7 @@
 //! Page *Progress*: burn-up per level, words per day, how long plans take, and what the gates did.
 
+use std::sync::PoisonError;
+
 use application::show_progress::{LevelProgress, ProgressView, show_progress};
 use axum::extract::{Query, State};
 use domain::gates::find_gate_by_name;
@@ -36,8 +38,16 @@ pub(crate) async fn progress_page(
         .filter(|days| PERIODS.contains(days))
         .unwrap_or(30);
     let hooks = dashboard.hooks.clone();
+    let cache = dashboard.progress.clone();
     let (progress, gates) = dashboard
-        .ask_tree(move |ctx, known| Ok((show_progress(ctx, known, days)?, hooks.report(ctx)?)))
+        .ask_tree(move |ctx, known| {
+            let progress = {
+                // A panic while reading leaves values that are true: each is of a whole operation.
+                let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+                show_progress(ctx, known, days, &mut cache)?
+            };
+            Ok((progress, hooks.report(ctx)?))
+        })
         .await?;
     Ok(render_page(
         NavigationEntry::Progress,
