@@ -28,6 +28,7 @@ mod precise_cascade;
 mod presence_facts;
 mod scan;
 mod scan_summary;
+mod session_lines;
 mod session_position;
 mod session_state;
 mod status_cascade;

@@ -5,6 +5,7 @@ use domain::node::{Content, Node, Progress, Status};
 use domain::ports::Snapshot;
 use domain::record;
 use domain::time::Timestamp;
+use domain::work::blocked_reason::BlockedReason;
 use domain::work::tdd::{Cycle, Tdd};
 use domain::work::triage::Priority;
 
@@ -13,6 +14,7 @@ use crate::completion::find_needed_node;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{load_ancestors, load_node_path};
+use crate::session_lines::{SessionLines, count_lines_at};
 use crate::session_position::{has_work_phases, tdd_record_key};
 
 /// Another plan, as a row of a page.
@@ -64,6 +66,8 @@ pub struct NodeFamily {
     pub phase: Option<String>,
     pub work_level: Option<String>,
     pub holder: Option<PlanHolder>,
+    /// Why it is blocked, if somebody said so.
+    pub blocked: Option<BlockedReason>,
     /// The rest of what a ticket says; `None` for other plans.
     pub ticket: Option<TicketFacts>,
 }
@@ -80,6 +84,8 @@ pub struct TicketFacts {
     pub scenarios: [usize; 2],
     /// Where the test cycle of the current scenario is: red, green, refactor.
     pub cycle: Option<&'static str>,
+    /// The sessions that work on it, with their uncommitted lines.
+    pub sessions: Vec<SessionLines>,
 }
 
 /// Loads what a ticket says, from its profile, its keys and its scenarios.
@@ -116,6 +122,7 @@ fn load_ticket_facts(
             scenarios.len(),
         ],
         cycle: cycle.and_then(|tdd| tdd.cycle).map(Cycle::as_str),
+        sessions: count_lines_at(ctx, state, node)?,
     }))
 }
 
@@ -156,6 +163,7 @@ pub(crate) fn load_family(
                 session: held.claim.session,
                 until: held.claim.until,
             }),
+        blocked: BlockedReason::load(state, node)?,
         ticket: load_ticket_facts(ctx, state, node, &children)?,
         children: children.iter().map(below).collect(),
         ancestors,

@@ -2,9 +2,11 @@
 
 use domain::fact::Fact;
 use domain::ids::OperationId;
-use domain::node::Progress;
+use domain::node::{Node, Progress};
 use domain::operation::Verb;
-use domain::ports::Transaction;
+use domain::ports::{Snapshot, Transaction};
+use domain::record::{ChangeRecords, read_record};
+use domain::work::blocked_reason::BlockedReason;
 
 use crate::claim_node::release_ended_document;
 use crate::completion::{
@@ -31,23 +33,38 @@ pub struct ProgressRequest {
 /// # Errors
 /// When there is no such node, something about it is open, or the state cannot be written.
 pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<NodeView, Failure> {
-    record_progress(ctx, request).map(|(view, _)| view)
+    record_progress(ctx, request, None).map(|(view, _)| view)
 }
 
-/// Like [`set_progress`], with the operation it recorded; none if the progress was the same.
+/// Like [`set_progress`], with the reason of a node that is blocked. Returns the operation it recorded
+/// too; none if nothing changed.
 ///
 /// # Errors
-/// As [`set_progress`].
+/// As [`set_progress`], and when there is a reason although the node is not to be blocked.
 pub fn record_progress(
     ctx: &Context<'_>,
     request: &ProgressRequest,
+    reason: Option<&str>,
 ) -> Result<(NodeView, Option<OperationId>), Failure> {
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    if reason.is_some() && request.progress != Progress::Blocked {
+        return Err(Failure::invalid("only a blocked plan has a reason"));
+    }
     let set = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, id, rest: &[String]| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let mut recorded = None;
+        let reason_changes = change_blocked_reason(ctx, &*tx, &node, request.progress, reason)?;
         // Setting the same progress again records nothing, so that scripts may repeat it.
-        if node.progress != request.progress {
+        if node.progress == request.progress {
+            if reason.is_some() && !reason_changes.is_empty() {
+                let path = load_node_path(&*tx, &node)?;
+                let summary = format!("{path} is blocked for another reason");
+                let mut operation = ctx.new_operation(Verb::Progress, summary);
+                operation.facts = reason_changes;
+                recorded = Some(record_with_decisions(ctx, planned, tx, operation)?);
+            }
+        } else {
             let path = load_node_path(&*tx, &node)?;
             if request.progress == Progress::Complete {
                 refuse_incomplete(ctx, &*tx, &node)?;
@@ -66,6 +83,7 @@ pub fn record_progress(
                 before: node.progress,
                 after: request.progress,
             }];
+            operation.facts.extend(reason_changes);
             // Prose by hand is finished when its author says so; it goes with the plan as it is now.
             if request.progress == Progress::Complete && has_prose(ctx, &*tx, &node)? {
                 push_prose_basis(&*tx, &node, &mut operation.facts)?;
@@ -83,4 +101,28 @@ pub fn record_progress(
         Progress::Complete => with_observed_files_of(ctx, &request.node, completion_scopes, set),
         _ => with_observed_node_files(ctx, &request.node, None, set),
     }
+}
+
+/// Returns the change of the reason why a node is blocked: the new one, or none for another progress.
+fn change_blocked_reason(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    progress: Progress,
+    reason: Option<&str>,
+) -> Result<Vec<Fact>, Failure> {
+    let key = BlockedReason::key_of(node.id);
+    let before = read_record::<BlockedReason>(state, &key)?;
+    let after = reason.map(|text| BlockedReason {
+        text: text.to_owned(),
+        by: ctx.actor.clone(),
+        at: ctx.clock.now(),
+    });
+    let is_same = before.as_ref().map(|known| known.text.as_str()) == reason;
+    let mut facts = Vec::new();
+    // The same words again are no other reason, whoever repeats them.
+    if !(is_same && node.progress == progress) {
+        facts.change_record(&key, before.as_ref(), after.as_ref());
+    }
+    Ok(facts)
 }

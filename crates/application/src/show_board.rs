@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use domain::ids::NodeId;
 use domain::needs::{Needs, is_open};
 use domain::node::{Node, Progress, Status};
+use domain::record::read_records;
+use domain::work::blocked_reason::BlockedReason;
 use serde::{Deserialize, Serialize};
 
 use crate::claim_node::list_active_claims;
@@ -153,6 +155,8 @@ pub struct BoardCard {
     pub open_needs: Vec<String>,
     /// The session that holds it.
     pub holder: Option<String>,
+    /// Why it is blocked, if somebody said so.
+    pub blocked_reason: Option<String>,
 }
 
 impl BoardCard {
@@ -208,6 +212,7 @@ pub fn show_board(
         // Once for all cards, because resolving names builds an index of all aliases.
         needs: Needs::from_tree(&known.tree, ctx.profiles),
         holders: load_holders(ctx)?,
+        reasons: load_blocked_reasons(ctx)?,
     };
     let lanes = groups.into_iter().take(MAX_LANES).map(|(parent, nodes)| {
         let limit = if has_lanes {
@@ -385,6 +390,13 @@ fn load_holders(ctx: &Context<'_>) -> Result<BTreeMap<String, String>, Failure> 
         .collect())
 }
 
+/// Returns why plans are blocked, by the keys of their records.
+fn load_blocked_reasons(ctx: &Context<'_>) -> Result<BTreeMap<String, String>, Failure> {
+    let state = ctx.store.begin_read()?;
+    let reasons = read_records::<BlockedReason>(&*state, "")?.into_iter();
+    Ok(reasons.map(|(key, reason)| (key, reason.text)).collect())
+}
+
 fn lane_parent(known: &CachedTree, node: &Node) -> LaneParent {
     LaneParent {
         path: known.tree.alias_path(node),
@@ -434,6 +446,7 @@ struct CardBuilder<'t> {
     known: &'t CachedTree,
     needs: Needs,
     holders: BTreeMap<String, String>,
+    reasons: BTreeMap<String, String>,
 }
 
 impl CardBuilder<'_> {
@@ -454,6 +467,10 @@ impl CardBuilder<'_> {
         BoardCard {
             open_needs: open_needs.collect(),
             holder: self.holders.get(&path).cloned(),
+            blocked_reason: match node.progress {
+                Progress::Blocked => self.reasons.get(&BlockedReason::key_of(node.id)).cloned(),
+                _ => None,
+            },
             path,
             entity_id: node.alias.clone(),
             title: node.description.title.clone(),

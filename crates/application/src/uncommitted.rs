@@ -65,9 +65,17 @@ pub(crate) fn count_session_lines(
     authors: &Authors,
     changed: &[ChangedLines],
 ) -> Uncommitted {
-    count_uncommitted_lines(changed, authors, &ctx.session, &|path| {
-        is_counted(ctx, path)
-    })
+    count_lines_of(ctx, &ctx.session, authors, changed)
+}
+
+/// Like [`count_session_lines`], of another session.
+pub(crate) fn count_lines_of(
+    ctx: &Context<'_>,
+    session: &str,
+    authors: &Authors,
+    changed: &[ChangedLines],
+) -> Uncommitted {
+    count_uncommitted_lines(changed, authors, session, &|path| is_counted(ctx, path))
 }
 
 /// Returns the maximum number of uncommitted lines for work on a ticket, by its level.

@@ -54,7 +54,7 @@ pub const SCOPE_TABLE: &[ScopedAction] = &[
             "move", "insert", "add", "split", "merge", "remove", "renumber",
         ],
         tools: &[],
-        forms: &["move"],
+        forms: &["shape"],
     },
     ScopedAction {
         action: "put an earlier text back, which anyone who can write the file can do",

@@ -117,7 +117,19 @@ class Board extends HTMLElement {
     const field = /** @type {HTMLSelectElement | null} */ (form?.querySelector("select[name=to]") ?? null);
     if (!form || !field || field.value === column) return;
     field.value = column;
-    this.#send(form);
+    if (column === "blocked") this.#askReason(form);
+    else this.#send(form);
+  }
+
+  /** Opens the menu of a card where its reason is typed; without one it is sent as well. */
+  #askReason(/** @type {HTMLFormElement} */ form) {
+    const menu = /** @type {HTMLDetailsElement | null} */ (form.closest("details"));
+    const reason = form.querySelector("input[name=reason]");
+    if (!menu || !(reason instanceof HTMLInputElement)) return;
+    menu.open = true;
+    reason.focus();
+    const said = document.getElementById("board-said");
+    if (said) said.textContent = "Why is it blocked? Enter moves it.";
   }
 
   async #send(/** @type {HTMLFormElement} */ form) {

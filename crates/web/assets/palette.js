@@ -27,8 +27,11 @@ function listActions(/** @type {string} */ text) {
     label: (link.closest(".themes") ? "Theme: " : "Open ") + (link.firstChild?.textContent ?? "").trim(),
     note: "", address: link.href, group: "Actions",
   }));
-  for (const [label, address] of [["Open the outline", "/outline"], ["Open words and targets", "/stats"], ["Open gates", "/gates"], ["Open settings", "/settings"], ["Decide about everything", "/decide"], ["New plan", "/new"]]) {
+  for (const [label, address] of [["Open the outline", "/outline"], ["Open words and targets", "/stats"], ["Open settings", "/settings"], ["Decide about everything", "/decide"], ["New plan", "/new"]]) {
     found.push({ label, note: "", address, group: "Actions" });
+  }
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".plan-actions .menu a"))) {
+    found.unshift({ label: link.textContent ?? "", note: "", address: link.href, group: "On this page" });
   }
   // What can be done on this page comes first: its buttons and links with a key.
   found.unshift(...listKeyed().map(({ element, key, label }) => ({ label, note: key, address: "", group: "On this page", press: element })));

@@ -247,7 +247,7 @@ class Tree extends HTMLElement {
       if (!row || !this.#dragged) return;
       event.preventDefault();
       const move = new URLSearchParams({ node: this.#dragged, place: placeOf(event, row), target: row.dataset.path ?? "" });
-      location.assign(`/move?${move}`);
+      location.assign(`/shape/move?${move}`);
     });
   }
 }

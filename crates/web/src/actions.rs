@@ -14,7 +14,6 @@ use application::request_changes::ChangesRequest;
 use application::revalidate::KeepRequest;
 use application::reviews::judge::VerdictRequest;
 use application::set_progress::ProgressRequest;
-use application::shape::{ChangeShapeRequest, MoveTarget, ShapeChange};
 use application::tick::run_tick::retry_tick;
 use application::tick::skip_tick::skip_tick;
 use application::undo::UndoTarget;
@@ -137,7 +136,6 @@ form_pages! {
         "" => form.board.url(),
         back => urls::local_address(back),
     };
-    MoveForm: |_form| "/tree".to_owned();
 }
 
 /// Returns the page after a decision about a plan: the next plan of the inbox if it was made there.
@@ -525,7 +523,7 @@ pub(crate) struct CardForm {
     node: String,
     /// The value of the column.
     to: String,
-    /// Why a phase is skipped.
+    /// Why a phase is skipped, or a plan blocked.
     #[serde(default)]
     reason: String,
     /// The page to come back to; the board without one.
@@ -550,7 +548,8 @@ pub(crate) fn set_card_progress(ctx: &Context<'_>, form: &CardForm) -> Result<Ac
         node: vec![form.node.clone()],
         progress,
     };
-    application::set_progress::record_progress(ctx, &request)
+    let reason = (progress == Progress::Blocked).then_some(form.reason.as_str());
+    application::set_progress::record_progress(ctx, &request, reason)
         .map(|(_, operation)| ActionDone::recorded("progress", operation))
 }
 
@@ -561,42 +560,4 @@ pub(crate) fn set_card_phase(ctx: &Context<'_>, form: &CardForm) -> Result<Actio
     // An empty reason is none: skipping a phase then is refused as it is at the terminal.
     application::tickets::set_phase(ctx, &node, &form.to, reason)
         .map(|ticket| ActionDone::recorded("phase", ticket.operation))
-}
-
-/// A plan that is moved elsewhere in the tree, after its preview.
-#[derive(Deserialize)]
-pub(crate) struct MoveForm {
-    pub(crate) node: String,
-    /// `before`, `after` or `under`.
-    pub(crate) place: String,
-    #[serde(default)]
-    pub(crate) target: String,
-}
-
-impl MoveForm {
-    /// Returns the change of shape that the form asks for.
-    pub(crate) fn to_change(&self) -> Result<ShapeChange, Failure> {
-        let target = self.target.trim().to_owned();
-        let target = match self.place.as_str() {
-            "before" => MoveTarget::Before(target),
-            "after" => MoveTarget::After(target),
-            // Without a target the plan becomes a root, which no name could say.
-            "under" => MoveTarget::Under(Some(target).filter(|target| !target.is_empty())),
-            other => return Err(Failure::invalid(format!("there is no place `{other}`"))),
-        };
-        Ok(ShapeChange::Move {
-            node: vec![self.node.clone()],
-            target,
-        })
-    }
-}
-
-/// Moves a plan with its files and everything below it.
-pub(crate) fn move_plan(ctx: &Context<'_>, form: &MoveForm) -> Result<ActionDone, Failure> {
-    let request = ChangeShapeRequest {
-        change: form.to_change()?,
-        dry_run: false,
-    };
-    application::shape::change_shape(ctx, &request)
-        .map(|outcome| ActionDone::recorded("moved", outcome.operation))
 }

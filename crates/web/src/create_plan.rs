@@ -23,6 +23,9 @@ pub(crate) struct CreateForm {
     /// The parent; empty at the top.
     #[serde(default)]
     under: String,
+    /// A name instead of the next number.
+    #[serde(default)]
+    name: String,
     /// The type of a ticket.
     #[serde(default)]
     kind: String,
@@ -70,7 +73,7 @@ fn create(ctx: &Context<'_>, form: &CreateForm) -> Result<(String, Option<Operat
         change: ShapeChange::Add {
             level: form.level.clone(),
             under: given(&form.under),
-            name: None,
+            name: given(&form.name),
             title: given(&form.title),
         },
         dry_run: false,

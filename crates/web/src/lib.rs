@@ -34,7 +34,7 @@ use application::open_gates::BlockedStep;
 use application::plan_stats::WordCounts;
 use application::show_progress::ProgressCache;
 use application::tree_cache::CachedTree;
-use application::{Context, Failure, Workspace};
+use application::{Context, Failure, Workspace, run_for_value};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
@@ -214,7 +214,7 @@ impl Dashboard {
             .route("/board", get(pages::board::board_page))
             .route("/tree", get(pages::tree::tree_page))
             .route("/tree/rows", get(pages::tree::tree_rows))
-            .route("/move", get(pages::move_plan::move_page))
+            .route("/shape/{change}", get(pages::shape::shape_page))
             .route("/nodes/{*path}", get(pages::node::node_page))
             .route("/edit/{*path}", get(pages::edit::edit_page))
             .route("/new", get(pages::new_plan::new_page))
@@ -278,7 +278,7 @@ impl Dashboard {
                 .route("/do/priority", handle_form(actions::set_card_priority))
                 .route("/do/edit", post(pages::edit::save_text))
                 .route("/do/create", post(create_plan::create_plan))
-                .route("/do/move", handle_form(actions::move_plan))
+                .route("/do/shape", post(pages::shape::change_plan))
                 // `route_layer`, not `layer`: unknown paths must stay 404, also for tokens without
                 // the scope.
                 .route_layer(from_fn(authorization::require_form_scope))
@@ -344,6 +344,24 @@ impl Dashboard {
         let workspace = self.workspace.clone();
         self.aside(move || workspace.run_use_case(Channel::Web, &who, &mut use_case))
             .await
+    }
+
+    /// Runs a read-only use case as the local user in a session of an agent, for what depends on what
+    /// that session knows.
+    async fn ask_in_session<T: Send + 'static>(
+        &self,
+        session: String,
+        mut use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let workspace = self.workspace.clone();
+        self.aside(move || {
+            let person = workspace.local_person();
+            run_for_value(
+                |use_case| workspace.run_in_session(Channel::Web, &person, &session, use_case),
+                &mut use_case,
+            )
+        })
+        .await
     }
 
     /// Runs a use case on the cached tree.

@@ -18,9 +18,9 @@ pub(crate) fn decide_url(top: &str) -> String {
     }
 }
 
-/// Returns the URL of the page that moves a node elsewhere.
-pub(crate) fn move_url(path: &str) -> String {
-    with_query("/move", &[("node", path)])
+/// Returns the URL of the page with a change of a node's shape: `move`, `split` …
+pub(crate) fn shape_url(change: &str, path: &str) -> String {
+    with_query(&format!("/shape/{change}"), &[("node", path)])
 }
 
 /// Returns an address with the parameters that have a value.

@@ -7,6 +7,7 @@
 
 mod attached;
 mod broken_needs;
+mod choices;
 mod moved_evidence;
 mod path_records;
 mod resolve;
@@ -36,6 +37,7 @@ use serde::Serialize;
 use self::attached::{AttachedChanges, ShapedPlans};
 pub use self::broken_needs::BrokenNeedView;
 use self::broken_needs::list_broken_needs;
+pub use self::choices::{ShapeChoices, list_shape_choices};
 use self::resolve::ResolvedChange;
 use self::shape_files::ShapeFiles;
 pub(crate) use self::shape_files::list_files_below;

@@ -3,19 +3,26 @@
 use application::claim_node::claim_node;
 use application::describe_operation::{describe_operation, name_changed_plans};
 use application::history::list_recorded_history;
+use application::inbox::PlanName;
+use application::move_focus::{FocusMove, move_focus};
+use application::node_page::load_node_page;
 use application::open_gates::BlockedStep;
 use application::set_progress::{ProgressRequest, record_progress, set_progress};
-use application::shape::{ChangeShapeRequest, ShapeChange, change_shape};
+use application::shape::{ChangeShapeRequest, ShapeChange, change_shape, list_shape_choices};
 use application::show_board::{BoardColumns, BoardRequest, BoardView, show_board};
 use application::show_graph::{GraphKind, GraphRequest, show_graph};
 use application::show_progress::{ProgressCache, show_progress};
 use application::show_sessions::show_sessions;
+use application::tickets::set_work_level;
 use application::tree_cache::{CachedTree, record_file_changes};
 use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
 use application::undo::{UndoTarget, undo_operations};
+use application::where_am_i::where_am_i;
 use domain::node::{Progress, Status};
 use domain::operation_changes::NodeChange;
 use domain::session_activity::ActivityState;
+use domain::work::work_level::WorkLevel;
+use testkit::FakeGit;
 
 use crate::world::{ACT, World, words};
 
@@ -338,7 +345,7 @@ fn cached_progress_is_that_of_a_full_read() {
         node: words("scene-0101"),
         progress: Progress::Complete,
     };
-    let (_, completed) = record_progress(&world.ctx(), &request).unwrap();
+    let (_, completed) = record_progress(&world.ctx(), &request, None).unwrap();
     compare(&world, "a completed scene");
     let removal = ChangeShapeRequest {
         change: ShapeChange::Remove {
@@ -354,4 +361,93 @@ fn cached_progress_is_that_of_a_full_read() {
     compare(&world, "a scene that is not complete");
     // A restored state has other operations under the same numbers.
     compare(&World::with_tickets(), "another history");
+}
+
+#[test]
+fn a_card_says_why_its_plan_is_blocked() {
+    let world = World::with_tickets();
+    let set = |progress, reason| {
+        let request = ProgressRequest {
+            node: words("017a"),
+            progress,
+        };
+        record_progress(&world.ctx(), &request, reason).map(|(_, operation)| operation)
+    };
+    let reason = || {
+        let shown = board(&world, "progress", "none", "");
+        let mut cards = shown.lanes[0].cells.iter().flat_map(|cell| &cell.cards);
+        let card = cards.find(|card| card.entity_id == "017a").unwrap();
+        card.blocked_reason.clone()
+    };
+    let page = || load_node_page(&world.ctx(), &words("017a"), None).unwrap();
+    assert!(
+        set(Progress::Blocked, Some(" waits for the key "))
+            .unwrap()
+            .is_some()
+    );
+    assert_eq!(reason().as_deref(), Some("waits for the key"));
+    let blocked = page().family.blocked.unwrap();
+    assert_eq!(blocked.text, "waits for the key");
+    assert!(
+        set(Progress::Blocked, None).unwrap().is_none(),
+        "the same again"
+    );
+    assert!(set(Progress::Blocked, Some("no room")).unwrap().is_some());
+    assert_eq!(reason().as_deref(), Some("no room"));
+    undo_operations(&world.ctx(), UndoTarget::Operation(world.head())).unwrap();
+    assert_eq!(reason().as_deref(), Some("waits for the key"));
+    assert!(set(Progress::Active, Some("why?")).is_err());
+    set(Progress::Active, None).unwrap();
+    assert_eq!(reason(), None);
+    set(Progress::Blocked, None).unwrap();
+    assert_eq!(reason(), None, "the reason is of the block before");
+}
+
+#[test]
+fn a_ticket_page_counts_the_lines_of_its_sessions() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let ctx = || world.agent("s").with_git_and_session(&git, "s".to_owned());
+    let lines = |node: &str| {
+        let page = load_node_page(&ctx(), &words(node), None).unwrap();
+        let sessions = page.family.ticket.unwrap().sessions.into_iter();
+        sessions
+            .map(|one| (one.session, one.lines, one.limit))
+            .collect::<Vec<_>>()
+    };
+    git.change_lines("src/a.rs", 120);
+    assert_eq!(lines("017a"), [], "nobody works on it");
+    let request = FocusMove::Enter {
+        node: words("017a"),
+        claim: false,
+    };
+    move_focus(&ctx(), &request).unwrap();
+    assert_eq!(lines("017a"), [("s".to_owned(), 120, 400)]);
+    assert!(where_am_i(&ctx()).unwrap().line.ends_with("120/400 loc"));
+    assert_eq!(lines("017"), [], "a ticket below it has a page of its own");
+    set_work_level(&ctx(), &words("017a"), Some(WorkLevel::Patch), None).unwrap();
+    assert_eq!(lines("017a"), [("s".to_owned(), 120, 200)]);
+}
+
+#[test]
+fn a_change_of_shape_offers_headings_and_plans_of_the_same_level() {
+    let world = World::with_story();
+    world.files.edit(
+        "acts/act-1/chapters/chapter-02/plan.md",
+        "# Two\n\n## Sea\n\n## Land\n",
+    );
+    world.files.edit("acts/act-2/strategic-plan.md", "# Act\n");
+    let known = cached(&world);
+    let of = |path: &str| list_shape_choices(&world.ctx(), &known, path);
+    let paths = |plans: &[PlanName]| {
+        plans
+            .iter()
+            .map(|plan| plan.path.clone())
+            .collect::<Vec<_>>()
+    };
+    let chapter = of("act-1/chapter-02").unwrap();
+    assert_eq!(chapter.headings, ["Sea", "Land"]);
+    assert_eq!(paths(&chapter.peers), ["act-1/chapter-01"]);
+    assert_eq!(paths(&chapter.parents), ["act-1", "act-2"]);
+    assert_eq!(paths(&of("act-1").unwrap().children).len(), 2);
+    assert!(of("act-9").is_err());
 }

@@ -5,7 +5,7 @@ use application::explain_change::{BlockedChange, explain_change};
 use application::override_gate::{OverrideRequest, override_gate};
 use application::where_am_i::where_am_i;
 use clap::{Args, Subcommand};
-use domain::gates::{GATES, Gate, propose_mode};
+use domain::gates::{GATES, GateUse, list_gate_uses, propose_mode};
 use domain::policy::GateMode;
 use serde::Serialize;
 
@@ -103,46 +103,38 @@ struct GateModeView {
     fails_closed: bool,
 }
 
-fn gate_views(project: &Project) -> Vec<GateModeView> {
-    let policy = &project.settings.policy;
-    let view = |gate: &Gate| GateModeView {
-        name: gate.name,
-        mode: gate.mode(policy),
-        asked: project
-            .profiles
-            .iter()
-            .any(|profile| profile.has_gate(gate.name)),
-        stops: gate.text,
-        limits: gate.limits.map(|describe| describe(policy)),
-        // Shown, because it decides what happens when the check itself fails.
-        fails_closed: policy
-            .gates
-            .fail_closed
-            .iter()
-            .any(|name| name == gate.name),
-    };
-    GATES.iter().map(view).collect()
+impl GateModeView {
+    fn from_use(found: &GateUse) -> Self {
+        Self {
+            name: found.gate.name,
+            mode: found.mode,
+            asked: found.is_used,
+            stops: found.gate.text,
+            limits: found.limits.clone(),
+            // Shown, because it decides what happens when the check itself fails.
+            fails_closed: found.fails_closed,
+        }
+    }
 }
 
-fn print_gate(app: &App, view: &GateModeView) {
-    let mode = match (view.asked, view.mode) {
-        // A gate whose profile is not enabled never fires, whatever its mode is set to.
-        (false, _) => "not used here",
-        (true, GateMode::Block) => "block",
-        (true, GateMode::Warn) => "warn",
-        (true, GateMode::Off) => "off",
-    };
+fn list_gates(project: &Project) -> Vec<GateUse> {
+    list_gate_uses(&project.profiles, &project.settings.policy)
+}
+
+fn print_gate(app: &App, found: &GateUse) {
     app.ui.print_line(format_args!(
-        "{}  {mode:<14}  {}",
-        styled(BOLD, format!("{:<17}", view.name)),
-        view.stops
+        "{}  {:<14}  {}",
+        styled(BOLD, format!("{:<17}", found.gate.name)),
+        found.describe_mode(),
+        found.gate.text
     ));
 }
 
 fn print_gates(app: &App) -> Result<ExitCode, Failure> {
-    let views = gate_views(&app.find_project()?.tighten_by_pins());
+    let gates = list_gates(&app.find_project()?.tighten_by_pins());
+    let views: Vec<GateModeView> = gates.iter().map(GateModeView::from_use).collect();
     if !app.ui.try_print_json(&views) {
-        views.iter().for_each(|view| print_gate(app, view));
+        gates.iter().for_each(|found| print_gate(app, found));
     }
     Ok(ExitCode::Done)
 }
@@ -156,12 +148,12 @@ struct GateExplanation {
 }
 
 fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
-    let view = match gate {
+    let found = match gate {
         None => None,
         Some(name) => {
-            let found = gate_views(&app.find_project()?.tighten_by_pins())
+            let found = list_gates(&app.find_project()?.tighten_by_pins())
                 .into_iter()
-                .find(|view| view.name == name);
+                .find(|found| found.gate.name == name);
             Some(found.ok_or_else(|| {
                 let known: Vec<&str> = GATES.iter().map(|gate| gate.name).collect();
                 Failure::invalid(format!("there is no gate `{name}`"))
@@ -172,13 +164,16 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
     // The present state matters more than the description: the usual question is "why am I
     // blocked?".
     let open = app.run(where_am_i)?.gate;
-    let explained = GateExplanation { gate: view, open };
+    let explained = GateExplanation {
+        gate: found.as_ref().map(GateModeView::from_use),
+        open,
+    };
     if app.ui.try_print_json(&explained) {
         return Ok(ExitCode::Done);
     }
-    if let Some(view) = &explained.gate {
-        print_gate(app, view);
-        if let Some(limits) = &view.limits {
+    if let Some(found) = &found {
+        print_gate(app, found);
+        if let Some(limits) = &found.limits {
             app.ui.print_line(limits);
         }
     }

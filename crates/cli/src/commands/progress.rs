@@ -1,7 +1,7 @@
 //! `tl progress`: sets the progress of a node.
 
 use application::Failure;
-use application::set_progress::{ProgressRequest, set_progress};
+use application::set_progress::{ProgressRequest, record_progress};
 use clap::Args;
 use domain::node::Progress;
 
@@ -12,12 +12,16 @@ use crate::wiring::App;
 /// Set the progress of a node: pending, active, blocked, complete
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl progress scene 0204 active\n  tl progress scene-0204 complete"
+    after_help = "Examples:\n  tl progress scene 0204 active\n  tl progress scene-0204 complete\n  tl progress 017 blocked --reason \"waits for the key of the sandbox\""
 )]
 pub(crate) struct ProgressArgs {
     /// The node, then one of: pending, active, complete, blocked
     #[arg(required = true, num_args = 2..=3, value_names = ["NODE", "STATE"], add = node_completer())]
     words: Vec<String>,
+
+    /// Why it is blocked; shown on its card and page
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
 }
 
 impl ProgressArgs {
@@ -44,7 +48,7 @@ impl ProgressArgs {
             node: node.to_vec(),
             progress,
         };
-        let view = app.run(|ctx| set_progress(ctx, &request))?;
+        let (view, _) = app.run(|ctx| record_progress(ctx, &request, self.reason.as_deref()))?;
         if !app.ui.try_print_json(&view) {
             app.ui
                 .print_line(format!("{} is {}", view.path, view.progress));

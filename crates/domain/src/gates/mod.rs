@@ -13,6 +13,7 @@ mod done;
 mod event;
 mod frozen;
 mod gate_override;
+mod gate_use;
 mod hierarchy;
 mod impersonation;
 mod intent;
@@ -35,6 +36,7 @@ pub use self::event::{
     PhaseMove, PlanStep, SessionFile, Subject, UnprovedNode, WorkStep,
 };
 pub use self::gate_override::GateOverride;
+pub use self::gate_use::{GateUse, list_gate_uses};
 pub use self::loc::max_uncommitted_lines;
 pub use self::stats::{GateIncidents, LedgerStep, count_incidents, propose_mode};
 use crate::policy::{GateMode, Policy};

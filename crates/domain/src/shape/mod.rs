@@ -20,7 +20,9 @@ use crate::profile::NotAnAlias;
 pub use self::facts::{ShapeTexts, decide_shape_facts, rebind_approval};
 pub use self::file_moves::FileMoves;
 pub use self::layout::{ShapeContext, apply_layout, plan_layout};
-pub use self::plan_texts::{compose_new_text, merge_texts, rewrite_heading_title, split_text};
+pub use self::plan_texts::{
+    compose_new_text, list_split_points, merge_texts, rewrite_heading_title, split_text,
+};
 pub use self::references::ReferenceRewriter;
 
 /// A request to change the shape of a tree.

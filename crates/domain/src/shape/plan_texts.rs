@@ -152,6 +152,23 @@ pub fn split_text<'t>(text: &'t str, at: &str) -> Result<(&'t str, &'t str), Sha
     Ok(text.split_at(at.ok_or_else(refused)?))
 }
 
+/// Returns the headings at which [`split_text`] splits a text.
+#[must_use]
+pub fn list_split_points(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for line in text.lines().filter(|line| line.starts_with('#')) {
+        let heading = line.trim_start_matches('#').trim();
+        // Of several equal headings the first is where the text is split; a number would be a line.
+        let is_new = !found
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(heading));
+        if is_new && heading.parse::<usize>().is_err() && split_text(text, line).is_ok() {
+            found.push(heading);
+        }
+    }
+    found
+}
+
 /// Returns a text with another one at its end. Front matter of the second stays visible, as a code
 /// block: dropping it would lose text.
 #[must_use]

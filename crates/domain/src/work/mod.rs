@@ -1,5 +1,6 @@
 //! Work on nodes: focus, claims, TDD cycles, uncommitted lines, work levels, triage and evidence.
 
+pub mod blocked_reason;
 pub mod claim;
 pub mod completion;
 pub mod evidence;

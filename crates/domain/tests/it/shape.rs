@@ -16,8 +16,8 @@ use domain::profile::{
 };
 use domain::shape::{
     FileMoves, Layout, Place, Position, ReferenceRewriter, ShapeContext, ShapeRefused,
-    ShapeRequest, ShapeTexts, apply_layout, compose_new_text, decide_shape_facts, merge_texts,
-    plan_layout, split_text,
+    ShapeRequest, ShapeTexts, apply_layout, compose_new_text, decide_shape_facts,
+    list_split_points, merge_texts, plan_layout, split_text,
 };
 use domain::status::{StatusRules, any_change_counts};
 use domain::tree::Tree;
@@ -677,6 +677,21 @@ proptest! {
             check_rebuilt(&book, &changed);
             check_approvals(&book, &changed);
             check_undo(&book, &changed);
+        }
+    }
+}
+
+proptest! {
+    /// A text is split at every heading that is offered, and loses nothing.
+    #[test]
+    fn a_text_is_split_at_every_offered_heading(
+        lines in prop::collection::vec(prop::sample::select(vec!["# One", "## One", "## Two ##", "### 12", "text", "", "---", "```", "##", "# **"]), 0..14),
+    ) {
+        let text = lines.join("\n");
+        for heading in list_split_points(&text) {
+            let (first, second) = split_text(&text, heading).unwrap();
+            prop_assert_eq!(format!("{}{}", first, second), text.clone());
+            prop_assert!(second.starts_with('#') && !first.trim().is_empty());
         }
     }
 }

@@ -256,6 +256,7 @@ impl BoardPage<'_> {
                     @if let Some(session) = &card.holder { span.tag.held { "held by " (session) } }
                     @for path in &card.open_needs { a.tag.need href=(urls::node_url(path)) { "needs " (path) } }
                 }
+                @if let Some(reason) = &card.blocked_reason { p.obstacle dir="auto" { (reason) } }
                 @if let Some(form) = self.move_form() { (self.render_menu(form, card)) }
             }
         }
@@ -288,7 +289,8 @@ impl BoardPage<'_> {
                             option value=(column.key) selected[column.key == current] { (column.label) }
                         }
                     } }
-                    @if form == "phase" { label { "Reason, if a phase is skipped" input type="text" name="reason" autocomplete="off"; } }
+                    @let why = if form == "phase" { "Reason, if a phase is skipped" } else { "Reason, if it is blocked" };
+                    label { (why) input type="text" name="reason" maxlength="500" dir="auto" autocomplete="off"; }
                     button.small type="submit" { "Move" }
                 }
             }

@@ -72,6 +72,10 @@ fn render_form(asked: &NewQuery, level: &CreatableLevel) -> Markup {
                     input type="text" id=(id("title")) name="title" required maxlength="200" dir="auto" autocomplete="off" autofocus;
                 }
                 @if level.is_ticket { (render_ticket_fields(&id)) }
+                @else { div.field {
+                    label for=(id("name")) { "Name instead of the next number (optional)" }
+                    input type="text" id=(id("name")) name="name" maxlength="60" autocomplete="off" placeholder="prologue";
+                } }
                 @if level.is_ticket || !level.parents.is_empty() { div.field {
                     label for=(id("under")) { "Below" @if level.is_root { " (optional)" } }
                     input type="text" id=(id("under")) name="under" value=(asked.under) list=(id("parents")) required[!level.is_root] autocomplete="off";

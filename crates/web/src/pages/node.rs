@@ -15,6 +15,7 @@ use domain::front_matter::parse_front_matter;
 use domain::node::Progress;
 use domain::plan_document::{MILESTONES_PROFILE, render_node_markdown};
 use domain::text::count_with_noun;
+use domain::work::blocked_reason::BlockedReason;
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,6 +30,7 @@ use super::{
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 use crate::{Dashboard, markdown, urls};
 
 /// Query of the page.
@@ -49,6 +51,8 @@ pub(crate) async fn node_page(
     let found = dashboard
         .ask(move |ctx| load_node_page(ctx, from_ref(&path), version.as_deref()))
         .await?;
+    let summaries = found.log.iter().map(|one| one.summary.as_str());
+    let titles = dashboard.load_titles_in(summaries).await;
     // With the id, because browsers show it in tabs and history, and titles repeat.
     let node = &found.plan.plan.node;
     let title = match &node.title {
@@ -58,11 +62,11 @@ pub(crate) async fn node_page(
     Ok(render_page(
         NavigationEntry::Elsewhere,
         &title,
-        &render_content(&rights, &found),
+        &render_content(&rights, &found, &titles),
     ))
 }
 
-fn render_content(rights: &Rights, found: &NodePage) -> Markup {
+fn render_content(rights: &Rights, found: &NodePage, titles: &PlanTitles) -> Markup {
     let NodePage {
         plan: PlanView { plan, warnings, .. },
         family,
@@ -86,6 +90,7 @@ fn render_content(rights: &Rights, found: &NodePage) -> Markup {
         header.node #standing data-live {
             div.plan-head { h1 dir="auto" { (title) } (render_plan_actions(rights, found)) }
             p { (render_status(node.status)) " " (render_progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
+            @if let Some(blocked) = &family.blocked { (render_blocked(blocked)) }
             (render_work(family))
             @if let Some(words) = found.prose_words {
                 p { a href={ "/prose/" (urls::encode_path(&node.path)) } { "Read its prose" } span.quiet { " · " (count_with_noun(words, "word", "words")) } }
@@ -115,7 +120,7 @@ fn render_content(rights: &Rights, found: &NodePage) -> Markup {
         section #log data-live {
             h2 { "Log" }
             ol.timeline { @for operation in log {
-                li { span.tag { (operation.verb.as_str()) } " " a href=(operation_url(operation.operation)) { (render_message(&operation.summary)) }
+                li { span.tag { (operation.verb.as_str()) } " " a href=(operation_url(operation.operation)) { (titles.render_summary(&operation.summary)) }
                     " " span.quiet { (render_principal(&operation.by)) " · " (render_time(operation.at)) } }
             } }
         }
@@ -236,6 +241,13 @@ pub(super) fn render_work(family: &NodeFamily) -> Markup {
     }
 }
 
+/// Renders why a plan is blocked.
+pub(super) fn render_blocked(blocked: &BlockedReason) -> Markup {
+    html! {
+        p.obstacle { "Blocked: " span dir="auto" { (blocked.text) } " " span.quiet { (render_principal(&blocked.by)) " · " (render_time(blocked.at)) } }
+    }
+}
+
 fn render_ticket_facts(facts: &TicketFacts) -> Markup {
     let [complete, scenarios] = facts.scenarios;
     html! {
@@ -243,6 +255,12 @@ fn render_ticket_facts(facts: &TicketFacts) -> Markup {
         @if let Some(due) = &facts.due { div { dt { "Due" } dd { (due) } } }
         @if scenarios > 0 { div { dt { "Scenarios" } dd { (complete) " of " (scenarios) } } }
         @if let Some(cycle) = facts.cycle { div { dt { "Cycle" } dd { (cycle) } } }
+        @for session in &facts.sessions {
+            div {
+                dt { "Uncommitted" }
+                dd { (session.lines) " of " (count_with_noun(usize::try_from(session.limit).unwrap_or(usize::MAX), "line", "lines")) span.quiet { " · session " (session.session) } }
+            }
+        }
         @if !facts.labels.is_empty() { div { dt { "Labels" } @for label in &facts.labels { dd { span.tag { (label) } } } } }
     }
 }

@@ -10,12 +10,11 @@ use domain::text::count_with_noun;
 use maud::{Markup, html};
 
 use super::timeline::{describe_principal, link_changed_plan, operation_url};
-use super::{
-    NavigationEntry, diff, render_message, render_page, render_progress, render_status, render_time,
-};
+use super::{NavigationEntry, diff, render_page, render_progress, render_status, render_time};
 use crate::Dashboard;
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 
 pub(crate) async fn operation_page(
     State(dashboard): State<Dashboard>,
@@ -26,14 +25,17 @@ pub(crate) async fn operation_page(
         // With the cached tree, which names the plans without reading each.
         .ask_tree(move |ctx, known| describe_operation(ctx, known, OperationId(number)))
         .await?;
+    let titles = dashboard
+        .load_titles_in([detail.operation.summary.as_str()])
+        .await;
     Ok(render_page(
         NavigationEntry::Timeline,
         &format!("Operation {number}"),
-        &render_content(&rights, &detail),
+        &render_content(&rights, &detail, &titles),
     ))
 }
 
-fn render_content(rights: &Rights, detail: &OperationDetail) -> Markup {
+fn render_content(rights: &Rights, detail: &OperationDetail, titles: &PlanTitles) -> Markup {
     let OperationDetail {
         operation,
         is_newest,
@@ -43,7 +45,7 @@ fn render_content(rights: &Rights, detail: &OperationDetail) -> Markup {
     } = detail;
     html! {
         nav.lineage aria-label="Above" { ol { li { a href="/timeline" { "Timeline" } } li { span.id aria-current="page" { "operation " (operation.operation) } } } }
-        h1 { (render_message(&operation.summary)) }
+        h1 { (titles.render_summary(&operation.summary)) }
         p { span.tag { (operation.verb.as_str()) } " " (describe_principal(&operation.by)) " · " (render_time(operation.at)) }
         (render_undo(rights, operation))
         section #changes {

@@ -8,6 +8,8 @@ use domain::work::triage::Priority;
 use maud::{Markup, html};
 
 use super::edit::is_editable;
+use super::gates::explain_url;
+use super::shape_form::ShapeKind;
 use crate::components::{ButtonKind, render_closer, render_dialog, render_opener};
 use crate::frame::Rights;
 use crate::urls;
@@ -26,9 +28,28 @@ pub(crate) fn render_plan_actions(rights: &Rights, found: &NodePage) -> Markup {
             @if rights.allow("create") && found.can_have_children {
                 a.button.small href=(urls::with_query("/new", &[("under", path)])) data-key="n" aria-keyshortcuts="n" { "New below" kbd aria-hidden="true" { "N" } }
             }
-            @if rights.allow("move") && is_editable(found) { a.button.small href=(urls::move_url(path)) { "Move" } }
-            @if !found.family.children.is_empty() { a.button.small href=(urls::with_query("/graph", &[("under", path)])) { "Graph" } }
+            (render_more(rights, found))
             @if may_set { (render_work_dialog(found)) }
+        }
+    }
+}
+
+/// Renders the menu of what is done less often: changes of shape, and other views of the plan.
+fn render_more(rights: &Rights, found: &NodePage) -> Markup {
+    let path = found.plan.plan.node.path.as_str();
+    let has_children = !found.family.children.is_empty();
+    html! {
+        details.menu.more {
+            summary { "More" span aria-hidden="true" { " ▾" } }
+            ul {
+                @if rights.allow("shape") && is_editable(found) {
+                    @for kind in ShapeKind::ALL.into_iter().filter(|kind| *kind != ShapeKind::Renumber || has_children) {
+                        li { a href=(urls::shape_url(kind.as_str(), path)) { (kind.verb()) " …" } }
+                    }
+                }
+                @if has_children { li { a href=(urls::with_query("/graph", &[("under", path)])) { "Graph" } } }
+                @if is_editable(found) { li { a href=(explain_url(path)) { "What the gates say" } } }
+            }
         }
     }
 }
@@ -53,6 +74,11 @@ fn render_work_dialog(found: &NodePage) -> Markup {
         .iter()
         .map(|one| (one.as_str(), *one == node.progress))
         .collect();
+    let blocked = found
+        .family
+        .blocked
+        .as_ref()
+        .map_or("", |one| one.text.as_str());
     let ticket = |facts: &TicketFacts| {
         let phase = found.family.phase.as_deref();
         let phases: Vec<(&str, bool)> = facts
@@ -74,7 +100,10 @@ fn render_work_dialog(found: &NodePage) -> Markup {
         }
     };
     let content = html! {
-        (form("progress", "Progress", &progress, &html! {}))
+        (form("progress", "Progress", &progress, &html! {
+            label for="set-blocked" { "Reason, if it is blocked" }
+            input #set-blocked type="text" name="reason" value=(blocked) dir="auto" autocomplete="off" maxlength="500";
+        }))
         @if let Some(facts) = &found.family.ticket { (ticket(facts)) }
         div.buttons { (render_closer("set-work", "Close")) }
     };

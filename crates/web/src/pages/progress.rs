@@ -11,6 +11,7 @@ use domain::time::format_duration;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::gates::render_counts;
 use super::tree::{render_branch, render_chip};
 use super::{NavigationEntry, render_page};
 use crate::charts::{render_bars, render_burn_up};
@@ -86,7 +87,7 @@ fn render_content(days: usize, progress: &ProgressView, gates: &GateReport) -> M
             }
         }
         (render_gates(gates))
-        p.quiet { a href="/stats" { "Words and targets per plan" } " · " a href="/gates" { "Latency of hooks" } }
+        p.quiet { a href="/stats" { "Words and targets per plan" } " · " a href="/gates" { "All gates, and latency of hooks" } }
     }
 }
 
@@ -149,11 +150,11 @@ fn render_gates(report: &GateReport) -> Markup {
                 div.scroll tabindex="0" role="region" aria-label="Gates" { table.numbers.gates {
                     thead { tr {
                         th scope="col" { "Gate" } th scope="col" { "Stopped" } th scope="col" { "Warned" }
-                        th scope="col" { "Heeded" } th scope="col" { "Overridden" }
+                        th scope="col" { "Followed" } th scope="col" { "Overridden" }
                     } }
                     tbody { @for (name, counts) in fired { tr {
                         th scope="row" { (name) @if let Some(gate) = find_gate_by_name(name) { br; span.quiet { (gate.text) } } }
-                        td { (counts.blocks) } td { (counts.warnings) } td { (counts.catches) } td { (counts.overrides) }
+                        (render_counts(*counts))
                     } } }
                 } }
             }

@@ -7,9 +7,7 @@ use domain::text::count_with_noun;
 use maud::{Markup, html};
 
 use super::timeline::operation_url;
-use super::{
-    NavigationEntry, render_message, render_page, render_progress, render_status, render_time,
-};
+use super::{NavigationEntry, render_page, render_progress, render_status, render_time};
 use crate::components::render_empty_state;
 use crate::frame::Page;
 use crate::refusal::Refusal;
@@ -25,10 +23,14 @@ pub(crate) async fn sessions_page(State(dashboard): State<Dashboard>) -> Result<
     let titles = dashboard
         .load_titles(held.map(|held| held.path.clone()).collect::<Vec<_>>())
         .await;
+    let last = cards.iter().filter_map(|card| card.last_operation.as_ref());
+    let log_titles = dashboard
+        .load_titles_in(last.map(|one| one.summary.as_str()))
+        .await;
     Ok(render_page(
         NavigationEntry::Sessions,
         "Sessions",
-        &render_content(&cards, &titles),
+        &render_content(&cards, &titles.with(log_titles)),
     ))
 }
 
@@ -82,7 +84,7 @@ fn render_card(card: &SessionCard, titles: &PlanTitles) -> Markup {
                 }
             }
             @if let Some(last) = &card.last_operation {
-                p.quiet { "Last: " a href=(operation_url(last.operation)) { (render_message(&last.summary)) } " · " (render_time(last.at)) }
+                p.quiet { "Last: " a href=(operation_url(last.operation)) { (titles.render_summary(&last.summary)) } " · " (render_time(last.at)) }
             }
         }
     }

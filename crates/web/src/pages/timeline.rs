@@ -11,10 +11,11 @@ use domain::operation::Verb;
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 
-use super::{NavigationEntry, render_message, render_page, render_time};
+use super::{NavigationEntry, render_page, render_time};
 use crate::api::{Stretch, Timeline, stretch};
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
+use crate::titles::PlanTitles;
 use crate::{Dashboard, urls};
 
 pub(crate) async fn timeline_page(
@@ -32,8 +33,11 @@ pub(crate) async fn timeline_page(
             Ok((timeline, plans))
         })
         .await?;
+    let summaries = timeline.operations.iter().map(|one| one.summary.as_str());
+    let titles = dashboard.load_titles_in(summaries).await;
     let page = TimelinePage {
         rights: &rights,
+        titles: &titles,
         asked: &asked,
         timeline: &timeline,
         plans: &plans,
@@ -47,6 +51,7 @@ pub(crate) async fn timeline_page(
 
 struct TimelinePage<'p> {
     rights: &'p Rights,
+    titles: &'p PlanTitles,
     asked: &'p Stretch,
     timeline: &'p Timeline,
     plans: &'p HashMap<OperationId, OperationPlans>,
@@ -106,7 +111,7 @@ impl TimelinePage<'_> {
             li.operation data-undone=[operation.undone_by.map(|_| "")] {
                 a.when href=(address) title={ "operation " (operation.operation) } { (render_time(operation.at)) }
                 div.what {
-                    p { span.tag { (operation.verb.as_str()) } " " a href=(address) { (render_message(&operation.summary)) } }
+                    p { span.tag { (operation.verb.as_str()) } " " a href=(address) { (self.titles.render_summary(&operation.summary)) } }
                     @match plans {
                         Some(plans) if plans.total > 0 => p.quiet { (render_plans(plans)) " " (link_details(operation, plans.total)) },
                         // Operations with many facts are not read for a list; their own page names
@@ -176,10 +181,17 @@ fn render_plans(plans: &OperationPlans) -> Markup {
         @for (index, plan) in plans.named.iter().enumerate() {
             @if index > 0 { ", " }
             (link_changed_plan(plan))
+            @if let Some(id) = short_id(plan) { " " code.id { (id) } }
         }
         @if hidden > 0 { " and " (hidden) " more" }
         " ·"
     }
+}
+
+/// Returns the id of a plan, where it is not its name.
+fn short_id(plan: &ChangedPlan) -> Option<&str> {
+    let id = plan.path.as_deref()?.rsplit('/').next()?;
+    (id != plan.name).then_some(id)
 }
 
 /// Renders a changed plan by its name; one that is gone has no page.

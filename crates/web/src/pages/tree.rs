@@ -114,7 +114,7 @@ impl TreePage<'_> {
             p.quiet.keys {
                 kbd { "/" } " filter · " kbd { "↑" } " " kbd { "↓" } " move · " kbd { "→" } " open · " kbd { "←" } " fold · "
                 kbd { "Enter" } " read"
-                @if self.rights.allow("move") { " · " kbd { "m" } " move elsewhere, or drag" }
+                @if self.rights.allow("shape") { " · " kbd { "m" } " move elsewhere, or drag" }
             }
         }
     }
@@ -199,8 +199,8 @@ impl TreePage<'_> {
                     (render_progress(row.progress))
                     @if let Some([complete, all]) = row.branch { (render_branch(complete, all)) }
                     (render_status(row.status))
-                    @if self.rights.allow("move") {
-                        a.move href=(urls::move_url(&row.path)) aria-label={ "Move " (name) } { span aria-hidden="true" { "⋮⋮" } }
+                    @if self.rights.allow("shape") {
+                        a.move href=(urls::shape_url("move", &row.path)) aria-label={ "Move " (name) } { span aria-hidden="true" { "⋮⋮" } }
                     }
                 }
             }

@@ -39,10 +39,12 @@ pub(crate) async fn undo_page(
     let titles = dashboard
         .load_titles(listed.map(|one| one.path.clone()))
         .await;
+    let summaries = preview.undone.iter().map(|one| one.summary.as_str());
+    let log_titles = dashboard.load_titles_in(summaries).await;
     Ok(render_page(
         NavigationEntry::Timeline,
         "Undo",
-        &render_content(&rights, &undone, &preview, &titles),
+        &render_content(&rights, &undone, &preview, &titles.with(log_titles)),
     ))
 }
 
@@ -58,7 +60,7 @@ fn render_content(
     html! {
         (render_page_head(&format!("Undo operation {operation}?"), &about, &html! {}))
         ul.rows { @for one in &preview.undone {
-            li { span { (one.summary) } span.end.quiet { (render_principal(&one.by)) " · " (render_time(one.at)) } }
+            li { span { (titles.render_summary(&one.summary)) } span.end.quiet { (render_principal(&one.by)) " · " (render_time(one.at)) } }
         } }
         section #undone {
             (render_section_head("What is taken back", "", &html! {}))
