@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use application::Failure;
 use clap::Args;
@@ -119,6 +119,9 @@ impl IssuerDocuments for HttpDocuments {
 /// Addresses and token of the running server.
 #[derive(Debug, Serialize)]
 struct ServerAddresses {
+    /// The project, by the name on its pages.
+    project: String,
+    directory: PathBuf,
     /// For MCP clients.
     url: String,
     /// For a browser; the token in it is exchanged for a cookie.
@@ -283,7 +286,19 @@ impl ServeArgs {
             |address| {
                 // Set once, because a socket is bound once.
                 let _ = bound.set(address);
-                self.announce_server(app, address, token, issuer, decides);
+                let public = self.public_url.as_ref().map(PublicUrl::origin);
+                let query = token.as_ref().map(|token| format!("?token={token}"));
+                let ready = ServerAddresses {
+                    url: format!("http://{address}/mcp"),
+                    dashboard: format!("http://{address}/{}", query.unwrap_or_default()),
+                    project: name,
+                    directory: project.root.clone(),
+                    public,
+                    token,
+                    issuer,
+                    decides,
+                };
+                self.announce_server(app, address, &ready);
                 self.notify_user(app, project, notifier, address);
             },
         )
@@ -353,45 +368,43 @@ impl ServeArgs {
 
     /// Prints the addresses as soon as the socket is bound: with `--port 0` a script has no other
     /// way to learn the port.
-    fn announce_server(
-        &self,
-        app: &App,
-        address: SocketAddr,
-        token: Option<String>,
-        issuer: Option<String>,
-        decides: bool,
-    ) {
-        let query = token
-            .as_ref()
-            .map(|token| format!("?token={token}"))
-            .unwrap_or_default();
-        let public = self.public_url.as_ref().map(PublicUrl::origin);
-        let dashboard = format!("http://{address}/{query}");
-        print_addresses(
-            app,
-            address,
-            &ServerAddresses {
-                url: format!("http://{address}/mcp"),
-                dashboard,
-                public,
-                token,
-                issuer,
-                decides,
-            },
-            self.open,
-        );
+    fn announce_server(&self, app: &App, address: SocketAddr, ready: &ServerAddresses) {
+        // A missing browser is a warning: the server runs, and the URL is printed below.
+        if self.open
+            && let Err(error) = open_browser(&ready.dashboard)
+        {
+            app.ui
+                .print_warning(format_args!("cannot open a browser: {error}"));
+        }
+        if app.ui.try_print_json(ready) {
+            return;
+        }
+        // The servers of several projects start at the same time.
+        let _turn = ANNOUNCEMENT.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.also.is_empty() {
+            true => print_server(app, ready),
+            false => print_project(app, ready, address),
+        }
+        if ready.token.is_none() {
+            app.ui.print_message(format_args!(
+                "{}: every process on this machine has access",
+                styled(WARN, "open")
+            ));
+        }
+        if ready.public.is_none() && !address.ip().is_loopback() {
+            app.ui
+                .print_warning("the token and the plans are sent unencrypted");
+        }
+        // The process goes on for days: in the buffer the port would reach no script.
+        flush_output();
     }
 }
 
-fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open: bool) {
-    // A missing browser is a warning: the server runs, and the URL is printed below.
-    if open && let Err(error) = open_browser(&ready.dashboard) {
-        app.ui
-            .print_warning(format_args!("cannot open a browser: {error}"));
-    }
-    if app.ui.try_print_json(ready) {
-        return;
-    }
+/// Held while a server is announced, so that the lines of several projects are not mixed.
+static ANNOUNCEMENT: Mutex<()> = Mutex::new(());
+
+/// Prints the server of the only project.
+fn print_server(app: &App, ready: &ServerAddresses) {
     app.ui.print_line(styled(BOLD, &ready.dashboard));
     let reach = match ready.decides {
         true => "dashboard: open it in a browser; anyone with this URL can decide as you",
@@ -400,34 +413,49 @@ fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open
         }
     };
     app.ui.print_line(styled(DIM, reach));
+    print_access(app, ready, "");
+}
+
+/// Prints the server of one of several projects, and how to sign in.
+fn print_project(app: &App, ready: &ServerAddresses, address: SocketAddr) {
+    let head = styled(BOLD, &ready.project);
     app.ui
-        .print_line(format_args!("MCP clients: {}", ready.url));
-    match &ready.token {
-        Some(token) => {
-            app.ui.print_line(format_args!("token: {token}"));
-            app.ui
-                .print_line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
+        .print_line(format_args!("{head}  {}", ready.directory.display()));
+    app.ui.print_line(format_args!("  {}", ready.dashboard));
+    let sign_in = match (&ready.token, ready.decides) {
+        (None, _) => "no sign-in is needed",
+        (_, true) => "sign in: open this URL once in a browser; anyone with it can decide as you",
+        (_, false) => {
+            "sign in: open this URL once in a browser; it cannot decide, people use their own token of `tl team token create`"
         }
-        None => app.ui.print_message(format_args!(
-            "{}: every process on this machine has access",
-            styled(WARN, "open")
-        )),
+    };
+    app.ui
+        .print_line(format_args!("  {}", styled(DIM, sign_in)));
+    app.ui.print_line(format_args!(
+        "  inbox of all projects: http://{address}/projects"
+    ));
+    print_access(app, ready, "  ");
+}
+
+/// Prints how programs get in.
+fn print_access(app: &App, ready: &ServerAddresses, indent: &str) {
+    app.ui
+        .print_line(format_args!("{indent}MCP clients: {}", ready.url));
+    if let Some(token) = &ready.token {
+        app.ui.print_line(format_args!("{indent}token: {token}"));
+        let header = styled(DIM, "clients send it: Authorization: Bearer TOKEN");
+        app.ui.print_line(format_args!("{indent}{header}"));
     }
     if let Some(issuer) = &ready.issuer {
         app.ui.print_line(format_args!(
-            "access tokens: those of {issuer} are accepted too"
+            "{indent}access tokens: those of {issuer} are accepted too"
         ));
     }
     if let Some(public) = &ready.public {
         app.ui.print_line(format_args!(
-            "public URL: {public}, for clients with a token of `tl team token create`"
+            "{indent}public URL: {public}, for clients with a token of `tl team token create`"
         ));
-    } else if !address.ip().is_loopback() {
-        app.ui
-            .print_warning("the token and the plans are sent unencrypted");
     }
-    // The process goes on for days: in the buffer the port would reach no script.
-    flush_output();
 }
 
 /// Opens a URL in the desktop's browser. It is passed as one argument, without a shell.
