@@ -84,7 +84,7 @@ fn heading(kind: FailureKind) -> &'static str {
 }
 
 /// Renders a next step: a link to the page that does the same, with the command beside it.
-fn render_next_step(step: &str) -> Markup {
+pub(crate) fn render_next_step(step: &str) -> Markup {
     let parsed = NextStep::parse(step);
     match (page_of_step(&parsed), parsed) {
         (Some((address, label)), NextStep::Command { arguments, comment }) => html! {

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::{NavigationEntry, render_message, render_page, render_status, render_time};
 use crate::components::{ButtonKind, render_page_head, render_section_head, render_submit};
 use crate::frame::Page;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, render_next_step};
 use crate::titles::PlanTitles;
 use crate::{Dashboard, GateCounts, GateReport, urls};
 
@@ -128,7 +128,7 @@ impl GatesPage {
                 @if !unused.is_empty() {
                     details {
                         summary { (count_with_noun(unused.len(), "gate", "gates")) " of other profiles" }
-                        ul.rows { @for one in &unused { li { span { code { (one.gate.name) } } span.end.quiet { "stops " (one.gate.text) } } } }
+                        ul.rows { @for one in &unused { li { span { code { (one.gate.name) } } span.end.quiet { "stops " (render_message(one.gate.text)) } } } }
                     }
                 }
             }
@@ -142,7 +142,7 @@ impl GatesPage {
             section #explain {
                 (render_section_head("What would they say?", "", &html! {}))
                 form.filter action="/gates" method="get" role="search" {
-                    label { "Plan or file" input type="search" name="for" value=(target) autocomplete="off" placeholder="act-1/chapter-02, src/main.rs"; }
+                    label { "Plan or file" input type="search" name="for" value=(target) size="42" autocomplete="off" placeholder="act-1/chapter-02, src/main.rs"; }
                     @if !self.sessions.is_empty() {
                         label { "Written by" select name="session" {
                             option value="" { "a session of yours" }
@@ -155,7 +155,7 @@ impl GatesPage {
                     None => {},
                     Some(Err(failure)) => div.notice.refused role="alert" {
                         p { (render_message(&failure.message)) }
-                        @for step in &failure.next_steps { p.quiet { (render_message(step)) } }
+                        @for step in &failure.next_steps { p { (render_next_step(step)) } }
                     },
                     Some(Ok(found)) => div.notice role="status" {
                         p { (self.titles.link_to_known(&found.path)) }
@@ -179,7 +179,7 @@ impl GatesPage {
                             None => "a command or a file",
                         }
                         br;
-                        span.quiet { "stops " (gate.rule) }
+                        span.quiet { "stops " (render_message(gate.rule)) }
                         @if let Some(waits) = &gate.waits_for {
                             br; "Decide about " (self.titles.link_to(&waits.path)) " " (render_status(waits.status))
                         }
@@ -200,7 +200,7 @@ impl GatesPage {
                 tbody { @for one in uses {
                     @let counts = self.report.gates.get(one.gate.name).copied().unwrap_or_default();
                     tr {
-                        th scope="row" { (one.gate.name) br; span.quiet { "stops " (one.gate.text) (render_notes(one, counts)) } }
+                        th scope="row" { (one.gate.name) br; span.quiet { "stops " (render_message(one.gate.text)) (render_notes(one, counts)) } }
                         td.mode data-mode=(one.describe_mode()) { (one.describe_mode()) }
                         (render_counts(counts))
                     }
@@ -223,7 +223,7 @@ pub(super) fn render_counts(counts: GateCounts) -> Markup {
 /// Renders what else is to be known about a gate: who may override it, and what to change.
 fn render_notes(one: &GateUse, counts: GateCounts) -> Markup {
     html! {
-        @if let Some((why, _)) = one.gate.never_overridden { br; "Nobody overrides it: " (why) "." }
+        @if let Some((why, _)) = one.gate.never_overridden { br; "Nobody overrides it: " (render_message(why)) "." }
         @if let Some(limits) = &one.limits { br; (limits) }
         @if one.mode != GateMode::Off && one.fails_closed { br; "It also stops a step that cannot be checked." }
         @if let Some(command) = propose_mode(one.gate.name, counts.blocks, counts.overrides) {
@@ -237,7 +237,7 @@ fn render_blocks(file: &str, blocks: &[BlockedChange]) -> Markup {
         @if blocks.is_empty() { p { "No gate would stop a write of " code { (file) } "." } }
         @for block in blocks {
             p { "A write of " code { (file) } " is stopped by " span.tag { (block.gate) } " " (render_message(&block.reason)) "." }
-            ul { @for step in &block.next_steps { li.quiet { (render_message(step)) } } }
+            ul { @for step in &block.next_steps { li { (render_next_step(step)) } } }
         }
     }
 }

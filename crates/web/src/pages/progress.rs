@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::gates::render_counts;
 use super::tree::{render_branch, render_chip};
-use super::{NavigationEntry, render_page};
+use super::{NavigationEntry, render_message, render_page};
 use crate::charts::{render_bars, render_burn_up};
 use crate::frame::Page;
 use crate::refusal::Refusal;
@@ -153,7 +153,7 @@ fn render_gates(report: &GateReport) -> Markup {
                         th scope="col" { "Followed" } th scope="col" { "Overridden" }
                     } }
                     tbody { @for (name, counts) in fired { tr {
-                        th scope="row" { (name) @if let Some(gate) = find_gate_by_name(name) { br; span.quiet { (gate.text) } } }
+                        th scope="row" { (name) @if let Some(gate) = find_gate_by_name(name) { br; span.quiet { "stops " (render_message(gate.text)) } } }
                         (render_counts(*counts))
                     } } }
                 } }

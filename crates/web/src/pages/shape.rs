@@ -4,11 +4,13 @@
 use application::shape::{
     ChangeShapeRequest, ShapeChoices, ShapeOutcome, change_shape, list_shape_choices,
 };
+use application::show_node::show_node;
 use application::{Context, Failure};
 use axum::Extension as Who;
 use axum::extract::{Form, Path, Query, State};
 use axum::response::Redirect;
 use domain::authorization::AuthenticatedPrincipal;
+use domain::ids::VersionHash;
 use maud::{Markup, html};
 
 use super::shape_form::{ShapeForm, ShapeKind};
@@ -19,7 +21,7 @@ use crate::components::{
     ButtonKind, Tab, render_link_button, render_page_head, render_submit, render_tabs,
 };
 use crate::frame::{Page, Rights};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, render_next_step};
 use crate::titles::PlanTitles;
 use crate::{Dashboard, urls};
 
@@ -49,7 +51,11 @@ pub(crate) async fn shape_page(
         false => None,
     };
     let titles = match &preview {
-        Some(Ok(outcome)) => dashboard.load_titles(list_named_paths(outcome)).await,
+        Some(Ok(ShapePreview { outcome, .. })) => {
+            let named = dashboard.load_titles(list_named_paths(outcome)).await;
+            let summary = dashboard.load_titles_in([outcome.summary.as_str()]).await;
+            named.with(summary)
+        }
         _ => PlanTitles::default(),
     };
     let title = format!("{} {}", kind.verb(), choices.plan.display_name());
@@ -64,12 +70,31 @@ pub(crate) async fn shape_page(
     Ok(render_page(NavigationEntry::Tree, &title, &page.render()))
 }
 
-fn preview_change(ctx: &Context<'_>, form: &ShapeForm) -> Result<ShapeOutcome, Failure> {
+/// What a change would do, with the digest by which a form says what its reader saw.
+struct ShapePreview {
+    outcome: ShapeOutcome,
+    digest: String,
+}
+
+fn preview_change(ctx: &Context<'_>, form: &ShapeForm) -> Result<ShapePreview, Failure> {
     let request = ChangeShapeRequest {
         change: form.to_change()?,
         dry_run: true,
     };
-    change_shape(ctx, &request)
+    let outcome = change_shape(ctx, &request)?;
+    // The outcome has paths alone, and after an insertion the same path is another plan.
+    let versions = form.list_named_plans().map(|name| {
+        let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
+        show_node(ctx, &words)
+            .ok()
+            .and_then(|plan| plan.version_hash)
+    });
+    let seen = (&outcome, versions.collect::<Vec<_>>());
+    let text = serde_json::to_string(&seen).unwrap_or_default();
+    Ok(ShapePreview {
+        digest: VersionHash::of_bytes(text.as_bytes()).to_string(),
+        outcome,
+    })
 }
 
 /// Returns the present paths that a preview names.
@@ -117,7 +142,7 @@ pub(crate) async fn change_plan(
 
 fn carry_out(ctx: &Context<'_>, form: &ShapeForm) -> Result<ShapeOutcome, Failure> {
     // Paths move when others change the shape: what was previewed may be about another plan by now.
-    if !form.seen.is_empty() && form.seen != digest_outcome(&preview_change(ctx, form)?) {
+    if !form.seen.is_empty() && form.seen != preview_change(ctx, form)?.digest {
         return Err(Failure::conflict(
             "the plans changed since the preview: it would do something else now",
         )
@@ -130,19 +155,13 @@ fn carry_out(ctx: &Context<'_>, form: &ShapeForm) -> Result<ShapeOutcome, Failur
     change_shape(ctx, &request)
 }
 
-/// Returns the digest of a preview, by which a form says what its reader saw.
-fn digest_outcome(outcome: &ShapeOutcome) -> String {
-    let text = serde_json::to_string(outcome).unwrap_or_default();
-    domain::ids::VersionHash::of_bytes(text.as_bytes()).to_string()
-}
-
 struct ShapePage<'p> {
     rights: &'p Rights,
     kind: ShapeKind,
     form: &'p ShapeForm,
     choices: &'p ShapeChoices,
     titles: &'p PlanTitles,
-    preview: Option<&'p Result<ShapeOutcome, Failure>>,
+    preview: Option<&'p Result<ShapePreview, Failure>>,
 }
 
 impl ShapePage<'_> {
@@ -193,7 +212,7 @@ impl ShapePage<'_> {
         let fields = self.form.render_fields(self.kind, self.choices);
         html! {
             @if let Some(fields) = fields {
-                form.filter.shape action={ "/shape/" (self.kind.as_str()) } method="get" {
+                form.filter action={ "/shape/" (self.kind.as_str()) } method="get" {
                     input type="hidden" name="node" value=(self.form.node);
                     input type="hidden" name="preview" value="1";
                     (fields)
@@ -211,20 +230,20 @@ impl ShapePage<'_> {
                 Some(Err(failure)) => section.notice.refused role="alert" {
                     h2 { "That cannot be done" }
                     p { (render_message(&failure.message)) }
-                    @for step in &failure.next_steps { p.quiet { (render_message(step)) } }
+                    @for step in &failure.next_steps { p.quiet { (render_next_step(step)) } }
                 },
-                Some(Ok(outcome)) if outcome.changes_nothing() => section.notice role="status" {
+                Some(Ok(preview)) if preview.outcome.changes_nothing() => section.notice role="status" {
                     p { "There is nothing to change." }
                 },
-                Some(Ok(outcome)) => section.notice #preview role="status" {
-                    (render_preview(outcome, self.titles))
-                    (self.render_button(outcome))
+                Some(Ok(preview)) => section.notice #preview role="status" {
+                    (render_preview(&preview.outcome, self.titles))
+                    (self.render_button(&preview.digest))
                 },
             }
         }
     }
 
-    fn render_button(&self, outcome: &ShapeOutcome) -> Markup {
+    fn render_button(&self, digest: &str) -> Markup {
         let button = match self.kind {
             ShapeKind::Remove => ButtonKind::Danger,
             _ => ButtonKind::Primary,
@@ -235,7 +254,7 @@ impl ShapePage<'_> {
                     @for (name, value) in self.form.list_fields() {
                         @if !value.is_empty() { input type="hidden" name=(name) value=(value); }
                     }
-                    input type="hidden" name="seen" value=(digest_outcome(outcome));
+                    input type="hidden" name="seen" value=(digest);
                     (render_submit(button, self.kind.button(), None))
                     (render_link_button(ButtonKind::Ghost, "Leave it as it is", &urls::node_url(&self.form.node)))
                 }

@@ -158,6 +158,11 @@ impl ShapeForm {
         ]
     }
 
+    /// Returns the plans that it names.
+    pub(crate) fn list_named_plans(&self) -> impl Iterator<Item = &str> {
+        [self.node.as_str(), self.target.as_str(), self.from.as_str()].into_iter()
+    }
+
     /// Returns the address of the page with the preview of this form.
     pub(crate) fn preview_url(&self, kind: ShapeKind) -> String {
         let fields = self.list_fields().into_iter();
@@ -233,7 +238,7 @@ impl ShapeForm {
             },
             ShapeKind::Move => html! {
                 (self.render_place(&[("before", "before"), ("after", "after"), ("under", "at the end below")]))
-                label { "Plan" input type="search" name="target" value=(self.target) list="targets" autocomplete="off" placeholder="nothing: at the top"; }
+                label { "Plan" input type="search" name="target" value=(self.target) size="36" list="targets" autocomplete="off" placeholder="nothing: at the top"; }
                 (render_plans("targets", choices.peers.iter().chain(&choices.parents)))
             },
             ShapeKind::Rename => html! {
@@ -241,7 +246,7 @@ impl ShapeForm {
             },
             ShapeKind::Split => self.render_split(choices),
             ShapeKind::Merge => html! {
-                label { "Into" input type="search" name="target" value=(self.target) list="targets" autocomplete="off" required; }
+                label { "Into" input type="search" name="target" value=(self.target) size="36" list="targets" autocomplete="off" required; }
                 (render_plans("targets", &choices.peers))
             },
             ShapeKind::Renumber | ShapeKind::Remove => return None,
@@ -250,7 +255,7 @@ impl ShapeForm {
 
     fn render_split(&self, choices: &ShapeChoices) -> Markup {
         html! {
-            label { "At the heading, or line number" input type="search" name="at" value=(self.at) list="headings" autocomplete="off" required; }
+            label { "At the heading, or line number" input type="search" name="at" value=(self.at) size="36" list="headings" autocomplete="off" required; }
             datalist #headings { @for heading in &choices.headings { option value=(heading) {} } }
             (render_text("Title of the second part", "title", &self.title, "", false))
             @if !choices.children.is_empty() {
@@ -275,7 +280,7 @@ impl ShapeForm {
 
 fn render_text(label: &str, name: &str, value: &str, placeholder: &str, required: bool) -> Markup {
     html! {
-        label { (label) input type="text" name=(name) value=(value) placeholder=(placeholder) maxlength="200" dir="auto" autocomplete="off" required[required]; }
+        label { (label) input type="text" name=(name) value=(value) size="36" placeholder=(placeholder) maxlength="200" dir="auto" autocomplete="off" required[required]; }
     }
 }
 
