@@ -3,13 +3,17 @@
 //! Lists read only heads of operations. This reads the facts, of one operation for its page, or of
 //! the small ones of a list.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, VersionHash};
+use domain::operation::Verb;
 use domain::operation_changes::{
     ChangeCollector, ChangedNode, ChangedRecord, NodeChange, list_operation_changes,
 };
 use domain::ports::Snapshot;
+use domain::record::Recorded;
+use domain::work::focus::Focus;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -55,6 +59,10 @@ pub struct ChangedPlan {
 pub struct OperationPlans {
     pub named: Vec<ChangedPlan>,
     pub total: usize,
+    /// Titles of the plans it is about, by path, for its summary. None where the summary has paths of
+    /// before it, which may be those of other plans now.
+    #[serde(skip)]
+    pub titles: BTreeMap<String, String>,
 }
 
 /// Returns an operation with everything it changed.
@@ -120,10 +128,45 @@ pub fn name_changed_plans(
             OperationPlans {
                 named: named.map(|node| name_plan(known, node)).collect(),
                 total: changes.nodes.len(),
+                titles: match operation.verb {
+                    Verb::Reshape | Verb::Renumber | Verb::Move | Verb::Undo => BTreeMap::new(),
+                    _ => load_titles(known, &whole.facts),
+                },
             },
         );
     }
     Ok(found)
+}
+
+/// Returns the titles of the plans that facts are about, by their paths.
+fn load_titles(known: &CachedTree, facts: &[Fact]) -> BTreeMap<String, String> {
+    let nodes: BTreeSet<NodeId> = facts.iter().flat_map(concerned_nodes).collect();
+    let nodes = nodes.into_iter().filter_map(|id| known.tree.get(id));
+    let titled = nodes.filter_map(|node| Some((node, node.description.title.clone()?)));
+    titled
+        .take(MAX_LISTED_PLANS)
+        .map(|(node, title)| (known.tree.alias_path(node), title))
+        .collect()
+}
+
+/// Returns the nodes that a fact changes, or that its record is about.
+fn concerned_nodes(fact: &Fact) -> Vec<NodeId> {
+    let Fact::RecordChanged { record, after, .. } = fact else {
+        return fact.changed_nodes();
+    };
+    if record.kind == Focus::KIND {
+        let focus = after.clone().map(serde_json::from_value::<Focus>);
+        let cursor = focus.and_then(Result::ok).and_then(|focus| focus.cursor());
+        return cursor.into_iter().collect();
+    }
+    // Records about a node have its number as their key, or before a slash. Another number in a key
+    // does no harm: a plan is named only where the summary has its path.
+    let number = record
+        .key
+        .split('/')
+        .next()
+        .and_then(|key| key.parse().ok());
+    number.map(NodeId).into_iter().collect()
 }
 
 fn name_plan(known: &CachedTree, changed: &ChangedNode) -> ChangedPlan {

@@ -2,22 +2,19 @@
 
 use std::collections::HashMap;
 
+use application::describe_operation::{OperationPlans, name_changed_plans};
+use application::views::OperationView;
+use domain::ids::OperationId;
 use maud::{Markup, html};
 
 use crate::Dashboard;
-use crate::pages::link_by_title;
+use crate::pages::{link_by_title, render_message};
 
 /// Titles by path. A plan without a title is called by its path.
 #[derive(Debug, Default)]
 pub(crate) struct PlanTitles(HashMap<String, String>);
 
 impl PlanTitles {
-    /// Adds other titles.
-    pub(crate) fn with(mut self, others: Self) -> Self {
-        self.0.extend(others.0);
-        self
-    }
-
     /// Returns the title of a plan, or its path.
     pub(crate) fn name_of<'n>(&'n self, path: &'n str) -> &'n str {
         self.title_of(path).unwrap_or(path)
@@ -39,7 +36,7 @@ impl PlanTitles {
     }
 
     /// Renders a summary of the log with its plans by title, their paths small behind them.
-    pub(crate) fn render_summary(&self, summary: &str) -> Markup {
+    fn render_summary(&self, summary: &str) -> Markup {
         html! {
             @for (index, part) in summary.split('`').enumerate() {
                 @if index % 2 == 1 { (self.name_with_path(part)) }
@@ -66,6 +63,28 @@ impl PlanTitles {
     }
 }
 
+/// Titles of the plans that operations are about. By operation, because a path may be another plan's
+/// after a change of shape.
+#[derive(Debug, Default)]
+pub(crate) struct LogTitles(HashMap<OperationId, PlanTitles>);
+
+impl LogTitles {
+    pub(crate) fn from_plans(plans: &HashMap<OperationId, OperationPlans>) -> Self {
+        let titles =
+            |plans: &OperationPlans| PlanTitles(plans.titles.clone().into_iter().collect());
+        let found = plans.iter().map(|(id, plans)| (*id, titles(plans)));
+        Self(found.collect())
+    }
+
+    /// Renders the summary of an operation.
+    pub(crate) fn render_summary(&self, operation: &OperationView) -> Markup {
+        match self.0.get(&operation.operation) {
+            Some(titles) => titles.render_summary(&operation.summary),
+            None => render_message(&operation.summary),
+        }
+    }
+}
+
 /// Splits a word of a summary into what may be a path and the punctuation around it.
 fn split_name(word: &str) -> (&str, &str, &str) {
     let is_around = |letter: char| " ,:;()".contains(letter);
@@ -76,27 +95,18 @@ fn split_name(word: &str) -> (&str, &str, &str) {
     (before, name, after)
 }
 
-/// Returns the words of a summary that may be paths of plans.
-fn list_names(summary: &str) -> impl Iterator<Item = &str> {
-    let words = summary.split([' ', '`']).map(|word| split_name(word).1);
-    // Numbers in a sentence are counts, as in `2 new`; ids of tickets have three digits.
-    words.filter(|word| {
-        word.len() > 2 && word.contains(|letter: char| letter.is_ascii_digit() || letter == '/')
-    })
-}
-
 impl Dashboard {
-    /// Looks up the titles of the plans that summaries of the log name.
-    pub(crate) async fn load_titles_in<'s>(
+    /// Looks up the titles of the plans that operations are about, right after a page whose handler has
+    /// scanned the files.
+    pub(crate) async fn load_log_titles(
         &self,
-        summaries: impl IntoIterator<Item = &'s str>,
-    ) -> PlanTitles {
-        let names: std::collections::BTreeSet<String> = summaries
-            .into_iter()
-            .flat_map(list_names)
-            .map(str::to_owned)
-            .collect();
-        self.load_titles(names).await
+        operations: impl IntoIterator<Item = &OperationView>,
+    ) -> LogTitles {
+        let operations: Vec<OperationView> = operations.into_iter().cloned().collect();
+        let found = self
+            .ask_recorded(move |ctx, known| name_changed_plans(ctx, known, &operations))
+            .await;
+        LogTitles::from_plans(&found.unwrap_or_default())
     }
 
     /// Looks titles up in the cached tree, right after a page whose handler has scanned the files. A page
@@ -136,7 +146,5 @@ mod tests {
              <span dir=\"auto\">Quality</span> <code class=\"id\">017</code>: 2 new"
         );
         assert_eq!(text("move act-9 to <b>"), "move act-9 to &lt;b&gt;");
-        let names: Vec<&str> = list_names("2 new: act-1/chapter-01, … (`017`)").collect();
-        assert_eq!(names, ["act-1/chapter-01", "017"]);
     }
 }

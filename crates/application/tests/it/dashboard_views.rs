@@ -1,6 +1,7 @@
 //! Views of the dashboard: board, folded tree, timeline, sessions, graph and progress.
 
 use application::claim_node::claim_node;
+use application::comment::add_comment;
 use application::describe_operation::{describe_operation, name_changed_plans};
 use application::history::list_recorded_history;
 use application::inbox::PlanName;
@@ -8,7 +9,9 @@ use application::move_focus::{FocusMove, move_focus};
 use application::node_page::load_node_page;
 use application::open_gates::BlockedStep;
 use application::set_progress::{ProgressRequest, record_progress, set_progress};
-use application::shape::{ChangeShapeRequest, ShapeChange, change_shape, list_shape_choices};
+use application::shape::{
+    ChangeShapeRequest, MoveTarget, ShapeChange, change_shape, list_shape_choices,
+};
 use application::show_board::{BoardColumns, BoardRequest, BoardView, show_board};
 use application::show_graph::{GraphKind, GraphRequest, show_graph};
 use application::show_progress::{ProgressCache, show_progress};
@@ -450,4 +453,39 @@ fn a_change_of_shape_offers_headings_and_plans_of_the_same_level() {
     assert_eq!(paths(&chapter.parents), ["act-1", "act-2"]);
     assert_eq!(paths(&of("act-1").unwrap().children).len(), 2);
     assert!(of("act-9").is_err());
+}
+
+/// Defect: a path in the log was called by the title of the plan that has it now.
+#[test]
+fn the_log_knows_titles_of_the_plans_it_is_about_alone() {
+    let world = World::with_story();
+    for (chapter, title) in [(1, "Harbour"), (2, "Storm")] {
+        let file = format!("acts/act-1/chapters/chapter-{chapter:02}/plan.md");
+        world.files.edit(&file, &format!("# {title}\n"));
+    }
+    world.approve("chapter-01").unwrap();
+    let approved = world.head();
+    add_comment(&world.ctx(), &words("chapter-02"), "Why?").unwrap();
+    let commented = world.head();
+    let exchange = ChangeShapeRequest {
+        change: ShapeChange::Move {
+            node: words("chapter-02"),
+            target: MoveTarget::Before("chapter-01".to_owned()),
+        },
+        dry_run: false,
+    };
+    let titles = |id| {
+        let known = cached(&world);
+        let log = list_recorded_history(&world.ctx(), 20, None).unwrap();
+        let named = name_changed_plans(&world.ctx(), &known, &log).unwrap();
+        named[&id].titles.clone().into_iter().collect::<Vec<_>>()
+    };
+    let pair = |path: &str, title: &str| (path.to_owned(), title.to_owned());
+    assert!(titles(approved).contains(&pair("act-1/chapter-01", "Harbour")));
+    assert_eq!(titles(commented), [pair("act-1/chapter-02", "Storm")]);
+    change_shape(&world.ctx(), &exchange).unwrap();
+    let moved = world.head();
+    // The summary says `act-1/chapter-02`, which is the other plan now.
+    assert_eq!(titles(commented), [pair("act-1/chapter-01", "Storm")]);
+    assert_eq!(titles(moved), [], "its paths are those before and after");
 }

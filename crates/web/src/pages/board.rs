@@ -256,7 +256,7 @@ impl BoardPage<'_> {
                     @if let Some(session) = &card.holder { span.tag.held { "held by " (session) } }
                     @for path in &card.open_needs { a.tag.need href=(urls::node_url(path)) { "needs " (path) } }
                 }
-                @if let Some(reason) = &card.blocked_reason { p.obstacle dir="auto" { (reason) } }
+                @if let Some(reason) = &card.blocked_reason { p.obstacle { "Blocked: " span dir="auto" { (reason) } } }
                 @if let Some(form) = self.move_form() { (self.render_menu(form, card)) }
             }
         }

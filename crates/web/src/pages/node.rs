@@ -30,7 +30,7 @@ use super::{
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
-use crate::titles::PlanTitles;
+use crate::titles::LogTitles;
 use crate::{Dashboard, markdown, urls};
 
 /// Query of the page.
@@ -51,8 +51,7 @@ pub(crate) async fn node_page(
     let found = dashboard
         .ask(move |ctx| load_node_page(ctx, from_ref(&path), version.as_deref()))
         .await?;
-    let summaries = found.log.iter().map(|one| one.summary.as_str());
-    let titles = dashboard.load_titles_in(summaries).await;
+    let log_titles = dashboard.load_log_titles(&found.log).await;
     // With the id, because browsers show it in tabs and history, and titles repeat.
     let node = &found.plan.plan.node;
     let title = match &node.title {
@@ -62,11 +61,11 @@ pub(crate) async fn node_page(
     Ok(render_page(
         NavigationEntry::Elsewhere,
         &title,
-        &render_content(&rights, &found, &titles),
+        &render_content(&rights, &found, &log_titles),
     ))
 }
 
-fn render_content(rights: &Rights, found: &NodePage, titles: &PlanTitles) -> Markup {
+fn render_content(rights: &Rights, found: &NodePage, log_titles: &LogTitles) -> Markup {
     let NodePage {
         plan: PlanView { plan, warnings, .. },
         family,
@@ -120,7 +119,7 @@ fn render_content(rights: &Rights, found: &NodePage, titles: &PlanTitles) -> Mar
         section #log data-live {
             h2 { "Log" }
             ol.timeline { @for operation in log {
-                li { span.tag { (operation.verb.as_str()) } " " a href=(operation_url(operation.operation)) { (titles.render_summary(&operation.summary)) }
+                li { span.tag { (operation.verb.as_str()) } " " a href=(operation_url(operation.operation)) { (log_titles.render_summary(operation)) }
                     " " span.quiet { (render_principal(&operation.by)) " · " (render_time(operation.at)) } }
             } }
         }

@@ -14,7 +14,7 @@ use super::{NavigationEntry, diff, render_page, render_progress, render_status, 
 use crate::Dashboard;
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
-use crate::titles::PlanTitles;
+use crate::titles::LogTitles;
 
 pub(crate) async fn operation_page(
     State(dashboard): State<Dashboard>,
@@ -25,9 +25,7 @@ pub(crate) async fn operation_page(
         // With the cached tree, which names the plans without reading each.
         .ask_tree(move |ctx, known| describe_operation(ctx, known, OperationId(number)))
         .await?;
-    let titles = dashboard
-        .load_titles_in([detail.operation.summary.as_str()])
-        .await;
+    let titles = dashboard.load_log_titles([&detail.operation]).await;
     Ok(render_page(
         NavigationEntry::Timeline,
         &format!("Operation {number}"),
@@ -35,7 +33,7 @@ pub(crate) async fn operation_page(
     ))
 }
 
-fn render_content(rights: &Rights, detail: &OperationDetail, titles: &PlanTitles) -> Markup {
+fn render_content(rights: &Rights, detail: &OperationDetail, titles: &LogTitles) -> Markup {
     let OperationDetail {
         operation,
         is_newest,
@@ -45,7 +43,7 @@ fn render_content(rights: &Rights, detail: &OperationDetail, titles: &PlanTitles
     } = detail;
     html! {
         nav.lineage aria-label="Above" { ol { li { a href="/timeline" { "Timeline" } } li { span.id aria-current="page" { "operation " (operation.operation) } } } }
-        h1 { (titles.render_summary(&operation.summary)) }
+        h1 { (titles.render_summary(operation)) }
         p { span.tag { (operation.verb.as_str()) } " " (describe_principal(&operation.by)) " · " (render_time(operation.at)) }
         (render_undo(rights, operation))
         section #changes {

@@ -11,7 +11,7 @@ use super::{NavigationEntry, render_page, render_progress, render_status, render
 use crate::components::render_empty_state;
 use crate::frame::Page;
 use crate::refusal::Refusal;
-use crate::titles::PlanTitles;
+use crate::titles::{LogTitles, PlanTitles};
 use crate::{Dashboard, urls};
 
 pub(crate) async fn sessions_page(State(dashboard): State<Dashboard>) -> Result<Page, Refusal> {
@@ -24,17 +24,15 @@ pub(crate) async fn sessions_page(State(dashboard): State<Dashboard>) -> Result<
         .load_titles(held.map(|held| held.path.clone()).collect::<Vec<_>>())
         .await;
     let last = cards.iter().filter_map(|card| card.last_operation.as_ref());
-    let log_titles = dashboard
-        .load_titles_in(last.map(|one| one.summary.as_str()))
-        .await;
+    let log = dashboard.load_log_titles(last).await;
     Ok(render_page(
         NavigationEntry::Sessions,
         "Sessions",
-        &render_content(&cards, &titles.with(log_titles)),
+        &render_content(&cards, &titles, &log),
     ))
 }
 
-fn render_content(cards: &[SessionCard], titles: &PlanTitles) -> Markup {
+fn render_content(cards: &[SessionCard], titles: &PlanTitles, log: &LogTitles) -> Markup {
     // Apart, because the page is opened to see who is at work and who needs a person.
     let (gone, present): (Vec<&SessionCard>, Vec<&SessionCard>) = cards
         .iter()
@@ -47,18 +45,18 @@ fn render_content(cards: &[SessionCard], titles: &PlanTitles) -> Markup {
                     "An agent whose host runs Throughline's hooks appears here with its first step: " code { "tl host install" }
                 }, &html! {}))
             }
-            ul.session-cards { @for card in &present { li { (render_card(card, titles)) } } }
+            ul.session-cards { @for card in &present { li { (render_card(card, titles, log)) } } }
             @if !gone.is_empty() {
                 details {
                     summary { (count_with_noun(gone.len(), "earlier session", "earlier sessions")) }
-                    ul.session-cards { @for card in &gone { li { (render_card(card, titles)) } } }
+                    ul.session-cards { @for card in &gone { li { (render_card(card, titles, log)) } } }
                 }
             }
         }
     }
 }
 
-fn render_card(card: &SessionCard, titles: &PlanTitles) -> Markup {
+fn render_card(card: &SessionCard, titles: &PlanTitles, log: &LogTitles) -> Markup {
     html! {
         article.card.session data-state=(card.state.as_str()) {
             h2 {
@@ -84,7 +82,7 @@ fn render_card(card: &SessionCard, titles: &PlanTitles) -> Markup {
                 }
             }
             @if let Some(last) = &card.last_operation {
-                p.quiet { "Last: " a href=(operation_url(last.operation)) { (titles.render_summary(&last.summary)) } " · " (render_time(last.at)) }
+                p.quiet { "Last: " a href=(operation_url(last.operation)) { (log.render_summary(last)) } " · " (render_time(last.at)) }
             }
         }
     }

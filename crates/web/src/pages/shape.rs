@@ -52,9 +52,7 @@ pub(crate) async fn shape_page(
     };
     let titles = match &preview {
         Some(Ok(ShapePreview { outcome, .. })) => {
-            let named = dashboard.load_titles(list_named_paths(outcome)).await;
-            let summary = dashboard.load_titles_in([outcome.summary.as_str()]).await;
-            named.with(summary)
+            dashboard.load_titles(list_named_paths(outcome)).await
         }
         _ => PlanTitles::default(),
     };

@@ -6,7 +6,7 @@ use application::shape::ShapeOutcome;
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 
-use super::render_status;
+use super::{render_message, render_status};
 use crate::titles::PlanTitles;
 
 /// Maximum length of each list.
@@ -27,7 +27,7 @@ pub(super) fn render_preview(outcome: &ShapeOutcome, titles: &PlanTitles) -> Mar
     };
     html! {
         h2 { "What changes" }
-        p { (titles.render_summary(&outcome.summary)) }
+        p.quiet { (render_message(&outcome.summary)) }
         (render_list("plan gets another path", "plans get another path", outcome.renamed.len(), html! {
             @for one in outcome.renamed.iter().take(MAX_LISTED) { li { (titles.name_with_path(&one.was)) " → " code { (one.path) } } }
         }))

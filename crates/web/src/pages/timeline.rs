@@ -15,7 +15,7 @@ use super::{NavigationEntry, render_page, render_time};
 use crate::api::{Stretch, Timeline, stretch};
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
-use crate::titles::PlanTitles;
+use crate::titles::LogTitles;
 use crate::{Dashboard, urls};
 
 pub(crate) async fn timeline_page(
@@ -33,8 +33,7 @@ pub(crate) async fn timeline_page(
             Ok((timeline, plans))
         })
         .await?;
-    let summaries = timeline.operations.iter().map(|one| one.summary.as_str());
-    let titles = dashboard.load_titles_in(summaries).await;
+    let titles = LogTitles::from_plans(&plans);
     let page = TimelinePage {
         rights: &rights,
         titles: &titles,
@@ -51,7 +50,7 @@ pub(crate) async fn timeline_page(
 
 struct TimelinePage<'p> {
     rights: &'p Rights,
-    titles: &'p PlanTitles,
+    titles: &'p LogTitles,
     asked: &'p Stretch,
     timeline: &'p Timeline,
     plans: &'p HashMap<OperationId, OperationPlans>,
@@ -111,7 +110,7 @@ impl TimelinePage<'_> {
             li.operation data-undone=[operation.undone_by.map(|_| "")] {
                 a.when href=(address) title={ "operation " (operation.operation) } { (render_time(operation.at)) }
                 div.what {
-                    p { span.tag { (operation.verb.as_str()) } " " a href=(address) { (self.titles.render_summary(&operation.summary)) } }
+                    p { span.tag { (operation.verb.as_str()) } " " a href=(address) { (self.titles.render_summary(operation)) } }
                     @match plans {
                         Some(plans) if plans.total > 0 => p.quiet { (render_plans(plans)) " " (link_details(operation, plans.total)) },
                         // Operations with many facts are not read for a list; their own page names

@@ -16,7 +16,7 @@ use crate::components::{
 };
 use crate::frame::{Page, Rights};
 use crate::refusal::Refusal;
-use crate::titles::PlanTitles;
+use crate::titles::{LogTitles, PlanTitles};
 
 /// Maximum number of plans that are listed.
 const MAX_LISTED: usize = 200;
@@ -39,12 +39,11 @@ pub(crate) async fn undo_page(
     let titles = dashboard
         .load_titles(listed.map(|one| one.path.clone()))
         .await;
-    let summaries = preview.undone.iter().map(|one| one.summary.as_str());
-    let log_titles = dashboard.load_titles_in(summaries).await;
+    let log = dashboard.load_log_titles(&preview.undone).await;
     Ok(render_page(
         NavigationEntry::Timeline,
         "Undo",
-        &render_content(&rights, &undone, &preview, &titles.with(log_titles)),
+        &render_content(&rights, &undone, &preview, (&titles, &log)),
     ))
 }
 
@@ -52,7 +51,7 @@ fn render_content(
     rights: &Rights,
     undone: &OperationDetail,
     preview: &UndoOutcome,
-    titles: &PlanTitles,
+    (titles, log): (&PlanTitles, &LogTitles),
 ) -> Markup {
     let changed = &preview.changed_entities;
     let operation = undone.operation.operation;
@@ -60,7 +59,7 @@ fn render_content(
     html! {
         (render_page_head(&format!("Undo operation {operation}?"), &about, &html! {}))
         ul.rows { @for one in &preview.undone {
-            li { span { (titles.render_summary(&one.summary)) } span.end.quiet { (render_principal(&one.by)) " · " (render_time(one.at)) } }
+            li { span { (log.render_summary(one)) } span.end.quiet { (render_principal(&one.by)) " · " (render_time(one.at)) } }
         } }
         section #undone {
             (render_section_head("What is taken back", "", &html! {}))
