@@ -66,7 +66,7 @@ pub struct NodeFamily {
     pub phase: Option<String>,
     pub work_level: Option<String>,
     pub holder: Option<PlanHolder>,
-    /// Why it is blocked, if somebody said so.
+    /// Why it is blocked, if a reason was given.
     pub blocked: Option<BlockedReason>,
     /// The rest of what a ticket says; `None` for other plans.
     pub ticket: Option<TicketFacts>,

@@ -120,7 +120,7 @@ fn change_blocked_reason(
     });
     let is_same = before.as_ref().map(|known| known.text.as_str()) == reason;
     let mut facts = Vec::new();
-    // The same words again are no other reason, whoever repeats them.
+    // The same words again are no other reason.
     if !(is_same && node.progress == progress) {
         facts.change_record(&key, before.as_ref(), after.as_ref());
     }

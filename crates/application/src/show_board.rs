@@ -155,7 +155,7 @@ pub struct BoardCard {
     pub open_needs: Vec<String>,
     /// The session that holds it.
     pub holder: Option<String>,
-    /// Why it is blocked, if somebody said so.
+    /// Why it is blocked, if a reason was given.
     pub blocked_reason: Option<String>,
 }
 

@@ -25,6 +25,7 @@ mod completions;
 mod config;
 mod conflicts;
 mod dashboard;
+mod dashboard_forms;
 mod decision_files;
 mod demo;
 mod diff;

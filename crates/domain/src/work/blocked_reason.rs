@@ -1,4 +1,4 @@
-//! Why somebody called a node blocked.
+//! The reason that was given for a blocked node.
 
 use serde::{Deserialize, Serialize};
 
