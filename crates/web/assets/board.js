@@ -128,6 +128,13 @@ class Board extends HTMLElement {
     if (!menu || !(reason instanceof HTMLInputElement)) return;
     menu.open = true;
     reason.focus();
+    reason.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      // The card is where it was: the select must not say otherwise.
+      form.reset();
+      menu.open = false;
+      /** @type {HTMLElement | null | undefined} */ (menu.closest(".board-card")?.querySelector(".name"))?.focus();
+    });
     const said = document.getElementById("board-said");
     if (said) said.textContent = "Why is it blocked? Enter moves it.";
   }

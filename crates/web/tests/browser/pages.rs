@@ -84,7 +84,14 @@ fn a_card_is_moved_by_keys_by_dragging_and_by_its_menu() {
              target.dispatchEvent(new DragEvent(type, {{ bubbles: true, cancelable: true, dataTransfer: data }})); return 1"
         );
         browser.evaluate(&drag).await;
+        browser.sees("#board-said", "Why is it blocked?").await;
+        let reason = format!("{CARD} input[name=reason]");
+        let typed = format!("waits for the key{}", Key::Enter);
+        browser.type_into(&reason, &typed).await;
         browser.sees("#board-said", "is in blocked.").await;
+        browser
+            .sees(&format!("{CARD} .obstacle"), "waits for the key")
+            .await;
         browser.goto(&server, "/board?by=phase").await;
         browser.sees("tl-live", "live").await;
         browser.picture(&pictures().join("board-phase.png")).await;
