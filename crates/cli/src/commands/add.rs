@@ -5,7 +5,7 @@ use application::shape::ShapeChange;
 use clap::Args;
 
 use super::shape_outcome::{ShapeOptions, separate_option_words};
-use crate::completion::node_completer;
+use crate::completion::node_option_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -24,7 +24,7 @@ pub(crate) struct AddArgs {
     level: Vec<String>,
 
     /// The parent [default: the only possible one]
-    #[arg(long, num_args = 1..=2, value_name = "NODE", add = node_completer())]
+    #[arg(long, num_args = 1..=2, value_name = "NODE", add = node_option_completer())]
     under: Vec<String>,
 
     /// A name instead of the next number: prologue, interlude-04, epilogue

@@ -9,6 +9,7 @@ use domain::gates::{GATES, GateUse, list_gate_uses, propose_mode};
 use domain::policy::GateMode;
 use serde::Serialize;
 
+use crate::completion::{gate_and_node_completer, node_option_completer};
 use crate::exit_code::ExitCode;
 use crate::gate_stats;
 use crate::ui::{BOLD, styled};
@@ -33,7 +34,7 @@ enum GateCommand {
     /// Override a gate for the next step on a node, once; recorded with its reason
     Override {
         /// The gate, then the node
-        #[arg(required = true, num_args = 2..=3, value_names = ["GATE", "NODE"])]
+        #[arg(required = true, num_args = 2..=3, value_names = ["GATE", "NODE"], add = gate_and_node_completer())]
         words: Vec<String>,
         /// Reason for the override
         #[arg(long)]
@@ -46,7 +47,7 @@ enum GateCommand {
         /// The gate; without it, show what would block the next edit
         gate: Option<String>,
         /// Show what would block a write: of a node's plan and its text, or of any file
-        #[arg(long = "for", value_name = "NODE", num_args = 1..=2)]
+        #[arg(long = "for", value_name = "NODE", num_args = 1..=2, add = node_option_completer())]
         plan: Vec<String>,
     },
     /// Show how often each gate blocked, warned, was overridden or heeded, and how often checks

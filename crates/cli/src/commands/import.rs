@@ -12,7 +12,7 @@ use domain::manuscript::{ManuscriptFormat, ManuscriptRefused, detect_format, rea
 use domain::text::count_with_noun;
 use store::{ManuscriptFault, read_manuscript_files};
 
-use crate::completion::node_completer;
+use crate::completion::node_option_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled, title_suffix};
 use crate::wiring::App;
@@ -46,7 +46,7 @@ pub(crate) struct ImportArgs {
     append: bool,
 
     /// Put its chapters below this plan
-    #[arg(long, value_name = "NODE", add = node_completer())]
+    #[arg(long, value_name = "NODE", add = node_option_completer())]
     under: Option<String>,
 
     /// List what would be written, and write nothing

@@ -5,7 +5,7 @@ use application::shape::ShapeChange;
 use clap::Args;
 
 use super::shape_outcome::{ShapeOptions, separate_option_words};
-use crate::completion::node_completer;
+use crate::completion::{node_completer, node_option_completer};
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -28,7 +28,7 @@ pub(crate) struct InsertArgs {
     after: bool,
 
     /// The parent, where several have a plan of that number
-    #[arg(long, num_args = 1..=2, value_name = "NODE", add = node_completer())]
+    #[arg(long, num_args = 1..=2, value_name = "NODE", add = node_option_completer())]
     under: Vec<String>,
 
     /// The title in its heading

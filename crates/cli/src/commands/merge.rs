@@ -5,7 +5,7 @@ use application::shape::ShapeChange;
 use clap::Args;
 
 use super::shape_outcome::{ShapeOptions, split_node_words};
-use crate::completion::node_completer;
+use crate::completion::nodes_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -20,7 +20,7 @@ use crate::wiring::App;
   tl merge act-1/chapter-05 act-1/chapter-04 --dry-run")]
 pub(crate) struct MergeArgs {
     /// The plan that goes, and the plan it becomes a part of
-    #[arg(required = true, num_args = 2..=4, value_names = ["NODE", "INTO"], add = node_completer())]
+    #[arg(required = true, num_args = 2..=4, value_names = ["NODE", "INTO"], add = nodes_completer(2))]
     nodes: Vec<String>,
 
     #[command(flatten)]

@@ -8,7 +8,7 @@ use application::shape::{MoveTarget, ShapeChange};
 use clap::Args;
 
 use super::shape_outcome::{ShapeOptions, separate_option_words, split_node_words};
-use crate::completion::node_completer;
+use crate::completion::{node_completer, node_option_completer};
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -35,15 +35,15 @@ pub(crate) struct MovePlanArgs {
     node: Vec<String>,
 
     /// Right before this plan
-    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_completer())]
+    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_option_completer())]
     before: Vec<String>,
 
     /// Right after this plan
-    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_completer())]
+    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_option_completer())]
     after: Vec<String>,
 
     /// To the end of this parent
-    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_completer())]
+    #[arg(long, num_args = 1..=2, value_name = "NODE", group = "target", add = node_option_completer())]
     under: Vec<String>,
 
     /// To the top level, without a parent

@@ -17,7 +17,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::commands::init::InitArgs;
-use crate::completion::node_completer;
+use crate::completion::node_option_completer;
 use crate::cost::render_cost;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -48,7 +48,7 @@ pub(crate) struct CompileArgs {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Compile only this plan and what is below it; may be repeated
-    #[arg(long, value_name = "NODE", add = node_completer())]
+    #[arg(long, value_name = "NODE", add = node_option_completer())]
     only: Vec<String>,
     /// Mark scenes in the text whose plan has changed since they were written
     #[arg(long)]

@@ -4,6 +4,7 @@ use application::Failure;
 use application::plan_node::{PlanRequest, build_plan_menu, plan_node};
 use clap::Args;
 
+use crate::completion::node_option_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
@@ -24,7 +25,7 @@ pub(crate) struct PlanArgs {
     id: Option<String>,
 
     /// The parent, if several are possible
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", add = node_option_completer())]
     under: Option<String>,
 
     /// The act of a chapter; the same as `--under act-N`

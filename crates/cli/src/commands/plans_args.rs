@@ -4,16 +4,16 @@ use application::plan_batch::{PlanSelection, WaitingPlans};
 use clap::Args;
 use domain::profile::Profile;
 
-use crate::completion::node_completer;
+use crate::completion::{node_option_completer, nodes_completer, nodes_option_completer};
 
 #[derive(Debug, Args)]
 pub(crate) struct PlansArgs {
     /// The plans: `chapter-02`, `act-1/chapter-02` or `chapter 2`, one or several
-    #[arg(num_args = 1.., value_name = "NODE", required_unless_present_any = ["below", "all"], add = node_completer())]
+    #[arg(num_args = 1.., value_name = "NODE", required_unless_present_any = ["below", "all"], add = nodes_completer(usize::MAX))]
     pub(crate) node: Vec<String>,
 
     /// Every plan of this subtree that waits for a decision
-    #[arg(long, num_args = 1..=2, value_name = "NODE", conflicts_with_all = ["node", "version"], group = "subtree", add = node_completer())]
+    #[arg(long, num_args = 1..=2, value_name = "NODE", conflicts_with_all = ["node", "version"], group = "subtree", add = node_option_completer())]
     below: Vec<String>,
 
     /// Every plan of the project that waits for a decision
@@ -29,7 +29,7 @@ pub(crate) struct PlansArgs {
     stale: bool,
 
     /// Leave these out, and with them what cannot be decided without them
-    #[arg(long, num_args = 1.., value_name = "NODE", requires = "subtree", add = node_completer())]
+    #[arg(long, num_args = 1.., value_name = "NODE", requires = "subtree", add = nodes_option_completer())]
     except: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ use super::approve::{
     record_batch_refusal, record_refusal, requires_person,
 };
 use super::{ShownArgs, diff};
-use crate::completion::node_completer;
+use crate::completion::{node_completer, node_option_completer};
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, Ui, WARN, styled, title_suffix};
 use crate::wiring::{App, Project, is_called_by_person};
@@ -33,7 +33,7 @@ pub(crate) struct RevalidateArgs {
     node: Vec<String>,
 
     /// All stale plans of this node and below it
-    #[arg(long, num_args = 1..=2, value_name = "NODE", conflicts_with_all = ["all", "node"], add = node_completer())]
+    #[arg(long, num_args = 1..=2, value_name = "NODE", conflicts_with_all = ["all", "node"], add = node_option_completer())]
     below: Vec<String>,
 
     /// All stale plans, most urgent first

@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::tick::run_single_tick;
 use super::write::{SceneQuestions, advance_generation, print_generation};
-use crate::completion::node_completer;
+use crate::completion::node_option_completer;
 use crate::cost::render_cost;
 use crate::exit_code::ExitCode;
 use crate::model::Planner;
@@ -42,7 +42,7 @@ use crate::wiring::App;
   tl story run --until chapter-03 --budget 2.50")]
 pub(crate) struct RunArgs {
     /// The last node to write: a scene, or everything below a chapter or an act
-    #[arg(long, value_name = "NODE", num_args = 1..=2, add = node_completer())]
+    #[arg(long, value_name = "NODE", num_args = 1..=2, add = node_option_completer())]
     until: Vec<String>,
     /// Maximum number of scenes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

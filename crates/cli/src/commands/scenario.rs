@@ -5,6 +5,7 @@ use application::tickets::{ScenariosView, finish_scenario, list_scenarios};
 use clap::{Args, Subcommand};
 use domain::node::Progress;
 
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled, title_suffix};
 use crate::wiring::App;
@@ -26,11 +27,13 @@ enum ScenarioCommand {
     /// List the scenarios of a ticket [default: the one this session works on]
     List {
         /// The ticket
+        #[arg(add = node_completer())]
         ticket: Option<String>,
     },
     /// Mark a scenario as done [default: the one this session works on]
     Done {
         /// Name of the scenario
+        #[arg(add = node_completer())]
         scenario: Option<String>,
     },
 }

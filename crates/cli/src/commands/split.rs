@@ -5,7 +5,7 @@ use application::shape::ShapeChange;
 use clap::Args;
 
 use super::shape_outcome::ShapeOptions;
-use crate::completion::node_completer;
+use crate::completion::{node_completer, node_option_completer};
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -31,7 +31,7 @@ pub(crate) struct SplitArgs {
     title: Option<String>,
 
     /// The first child that goes to the new plan
-    #[arg(long = "from", value_name = "CHILD", add = node_completer())]
+    #[arg(long = "from", value_name = "CHILD", add = node_option_completer())]
     children_from: Option<String>,
 
     #[command(flatten)]

@@ -6,7 +6,7 @@ use application::working_copy::{CopyDifference, DifferenceKind, describe_next_st
 use clap::Args;
 use domain::text::count_with_noun;
 
-use crate::completion::node_completer;
+use crate::completion::nodes_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{DIM, GOOD, INFO, Ui, styled};
 use crate::wiring::App;
@@ -25,7 +25,7 @@ use crate::wiring::App;
 )]
 pub(crate) struct SubmitArgs {
     /// The plans to submit [default: all that differ]
-    #[arg(value_name = "NODE", add = node_completer())]
+    #[arg(value_name = "NODE", add = nodes_completer(usize::MAX))]
     nodes: Vec<String>,
 
     /// Also submit that files are missing: the plans become invalid for the whole team

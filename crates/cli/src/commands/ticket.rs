@@ -18,6 +18,7 @@ use domain::work::triage::Priority;
 use domain::work::work_level::WorkLevel;
 
 use super::scenario::ScenarioArgs;
+use crate::completion::{node_completer, node_option_completer, nodes_completer};
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled, title_suffix};
 use crate::wiring::App;
@@ -66,7 +67,7 @@ enum TicketCommand {
         #[arg(long)]
         id: Option<String>,
         /// Parent ticket
-        #[arg(long, value_name = "TICKET")]
+        #[arg(long, value_name = "TICKET", add = node_option_completer())]
         parent: Option<String>,
         /// `type` in the front matter
         #[arg(long = "type", default_value = "task")]
@@ -89,7 +90,7 @@ enum TicketCommand {
     /// Move finished tickets to the archive folder; their history is kept
     Archive {
         /// The tickets, each with those below it
-        #[arg(value_name = "TICKET", required_unless_present = "done")]
+        #[arg(value_name = "TICKET", add = nodes_completer(usize::MAX), required_unless_present = "done")]
         tickets: Vec<String>,
         /// Every ticket that is finished with everything below it
         #[arg(long, conflicts_with = "tickets")]
@@ -98,6 +99,7 @@ enum TicketCommand {
     /// Split a ticket into child tickets
     Split {
         /// The ticket to split
+        #[arg(add = node_completer())]
         ticket: String,
         /// Titles of the child tickets
         #[arg(required = true, value_name = "TITLE")]
@@ -106,6 +108,7 @@ enum TicketCommand {
     /// Set the work phase; without a phase, print the guide of the present one
     Phase {
         /// The ticket
+        #[arg(add = node_completer())]
         ticket: String,
         /// The phase: intake, define-behavior, scenario-gate, decomposition, implement or done
         phase: Option<String>,
@@ -116,6 +119,7 @@ enum TicketCommand {
     /// Set the priority of a ticket: urgent, high, normal or low
     Priority {
         /// The ticket
+        #[arg(add = node_completer())]
         ticket: String,
         /// The priority; P0 to P3 work as well
         priority: String,
@@ -123,6 +127,7 @@ enum TicketCommand {
     /// Set the work level of a ticket; without a level, assess it again
     Level {
         /// The ticket
+        #[arg(add = node_completer())]
         ticket: String,
         /// The level: patch, task or feature
         level: Option<String>,

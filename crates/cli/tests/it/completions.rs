@@ -2,7 +2,9 @@
 
 use testkit::Project;
 
-use crate::{ACT_EDITED, empty, finished, planned, story};
+use crate::{ACT_EDITED, empty, finished, planned, story, two_acts};
+
+const NONE: [&str; 0] = [];
 
 /// Returns what the completion of fish offers for the last of these words.
 fn complete(project: &Project, words: &[&str]) -> Vec<String> {
@@ -54,6 +56,53 @@ fn nodes_are_completed_by_name_path_id_and_title() {
     );
     project.ok(&["status"]);
     assert_eq!(complete(&project, &["approve", "возвр"]), ["act-1"]);
+}
+
+#[test]
+fn every_argument_that_is_a_node_is_completed_where_it_stands() {
+    let project = two_acts();
+    let first = "act-1/chapter-01/scene-0101";
+    let chapters = ["act-1/chapter-01", "act-2/chapter-01"];
+    for option in ["--under", "--before", "--after"] {
+        let line = ["move", first, option, "chap"];
+        assert_eq!(complete(&project, &line), chapters, "{option}");
+        let line = ["move", option, "chap"];
+        assert_eq!(complete(&project, &line), chapters, "{option}");
+    }
+    assert_eq!(
+        complete(&project, &["move", first, "--under", "act", ""]),
+        ["1", "2"]
+    );
+    // The parent is complete: what follows is the plan that is moved.
+    assert_eq!(
+        complete(&project, &["move", "--under", "act-2", "chap"]),
+        chapters
+    );
+    assert_eq!(complete(&project, &["move", first, "--was", "chap"]), NONE);
+    assert_eq!(complete(&project, &["merge", first, "chap"]), chapters);
+    assert_eq!(complete(&project, &["merge", "act", "1", "chap"]), chapters);
+    assert_eq!(
+        complete(&project, &["merge", "act-1", "act", ""]),
+        ["1", "2"]
+    );
+    assert_eq!(
+        complete(&project, &["merge", "act-1", "act-2", "chap"]),
+        NONE
+    );
+    assert_eq!(complete(&project, &["approve", "act-1", "chap"]), chapters);
+    let except = ["approve", "--below", "act-1", "--except", first, "chap"];
+    assert_eq!(complete(&project, &except), chapters);
+    assert_eq!(complete(&project, &["insert", "chap"]), chapters);
+    let under = ["insert", "chapter", "1", "--under", "act-2"];
+    assert_eq!(complete(&project, &under)[0], "act-2");
+    let gate = ["gate", "override", "shrink", "chap"];
+    assert_eq!(complete(&project, &gate), chapters);
+    assert_eq!(complete(&project, &["gate", "override", "shr"]), ["shrink"]);
+    assert_eq!(
+        complete(&project, &["add", "chapter", "--under", "act-2"])[0],
+        "act-2"
+    );
+    assert_eq!(complete(&project, &["show", "act-1", "chap"]), NONE);
 }
 
 #[test]
