@@ -89,7 +89,8 @@ can restore every version.";
 
 const FOOTER: &str = "\
 `tl` alone shows where the project stands. `tl help COMMAND` explains a command
-with examples, `tl help all` lists the rest.
+with examples, `tl help all` lists the rest, `tl help shape` shows how plans are
+inserted, moved, split and merged.
 
 A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two
 words (chapter 2). Exit codes: 0 done, 1 failed or refused, 2 usage error,
@@ -118,18 +119,23 @@ pub(crate) fn print_all_commands() {
 }
 
 fn render_sections(program: &Command, all: bool) -> String {
-    let mut text = String::new();
-    for section in SECTIONS {
-        text.push_str(&format!("\n{BOLD}{}:{BOLD:#}\n", section.title));
-        let rare = if all { section.rare } else { &[] };
-        let names = section.common.iter().chain(rare);
-        for command in names.filter_map(|name| program.find_subcommand(name)) {
-            text.push_str(&format!(
-                "  {BOLD}{:<12}{BOLD:#} {}\n",
-                command.get_name(),
-                command.get_about().cloned().unwrap_or_default()
-            ));
-        }
+    let sections = SECTIONS.iter();
+    sections
+        .map(|section| render_command_list(program, section, all))
+        .collect()
+}
+
+/// Renders the commands of a section below its title; with `all` also those that are used rarely.
+pub(crate) fn render_command_list(program: &Command, section: &HelpSection, all: bool) -> String {
+    let mut text = format!("\n{BOLD}{}:{BOLD:#}\n", section.title);
+    let rare = if all { section.rare } else { &[] };
+    let names = section.common.iter().chain(rare);
+    for command in names.filter_map(|name| program.find_subcommand(name)) {
+        text.push_str(&format!(
+            "  {BOLD}{:<12}{BOLD:#} {}\n",
+            command.get_name(),
+            command.get_about().cloned().unwrap_or_default()
+        ));
     }
     text
 }

@@ -12,6 +12,7 @@ mod gate_stats;
 mod git_ignore;
 mod head_listener;
 mod help;
+mod help_topics;
 mod hook_adoption;
 mod hook_entry;
 mod hook_fault;
@@ -56,6 +57,7 @@ use crate::commands::Command;
 use crate::commands::overview::print_overview;
 use crate::exit_code::ExitCode;
 use crate::help::{full_parser, print_all_commands};
+use crate::help_topics::try_print_topic;
 use crate::renamed_commands::{RenamedLine, rename_former_command, word_positions};
 use crate::ui::{BAD, Ui, styled};
 use crate::wiring::App;
@@ -176,6 +178,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         && (all == "all" || all == "--all")
     {
         print_all_commands();
+        return ExitCode::Done;
+    }
+    if try_print_topic(&arguments) {
         return ExitCode::Done;
     }
     let parsed = match parse_single_command(&arguments) {

@@ -18,6 +18,7 @@ use store::DiskFiles;
 
 use crate::exit_code::ExitCode;
 use crate::help::{HelpSection, INTRODUCTION, SECTIONS, full_parser};
+use crate::help_topics::TOPICS;
 use crate::ui::{GOOD, styled};
 use crate::wiring::App;
 
@@ -97,6 +98,13 @@ fn render_commands_page() -> String {
     }
     for section in SECTIONS {
         page.push_str(&format!("\n# {}\n", section.title));
+        let topic = TOPICS.iter().find(|topic| topic.section == section.title);
+        if let Some(topic) = topic {
+            page.push_str(&format!(
+                "\n{}\n\n```text\n{}\n```\n",
+                topic.text, topic.example
+            ));
+        }
         for command in commands_of(section) {
             page.push_str(&render_command_section(command, "tl", "##"));
         }

@@ -236,6 +236,45 @@ fn a_novelist_reshapes_a_book_in_russian() {
     walk(&RUSSIAN);
 }
 
+/// Splits a line of help into words, as a shell does.
+fn shell_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('"').enumerate() {
+        match index % 2 {
+            0 => words.extend(part.split_whitespace().map(str::to_owned)),
+            _ => words.push(part.to_owned()),
+        }
+    }
+    words
+}
+
+#[test]
+fn the_example_of_the_shape_topic_can_be_typed_from_top_to_bottom() {
+    let project = book(&ENGLISH);
+    let help = project.ok(&["help", "shape"]).stdout;
+    let mut verbs = Vec::new();
+    for line in help.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+        let Some(command) = line.strip_prefix("  tl ") else {
+            continue;
+        };
+        let words = shell_words(command.split(" #").next().unwrap_or_default());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let done = project.ok(&words);
+        assert!(
+            !done.stderr.contains("nothing to change"),
+            "{line}: {done:?}"
+        );
+        verbs.push(words[0].to_owned());
+    }
+    for verb in [
+        "add", "insert", "move", "rename", "split", "merge", "remove", "renumber",
+    ] {
+        assert!(verbs.iter().any(|used| used == verb), "{verb}: {help}");
+        assert!(help.contains(&format!("\n  {verb:<12} ")), "{verb}: {help}");
+    }
+}
+
 #[test]
 fn a_misplaced_plan_is_named_with_the_command_that_puts_it_there() {
     let project = book(&ENGLISH);
