@@ -450,6 +450,23 @@ fn lease_millis(ctx: &Context<'_>) -> i64 {
     i64::try_from(ctx.policy.claim_lease_minutes.saturating_mul(60_000)).unwrap_or(i64::MAX)
 }
 
+/// Refuses a change that ends or divides a node which another session holds, or one above it.
+pub(crate) fn refuse_claim_of_other(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<(), Failure> {
+    let Some(held) = find_holder(ctx, state, node)? else {
+        return Ok(());
+    };
+    let what = format!(
+        "`{}` is claimed by another session ({})",
+        held.node.path, held.claim.session
+    );
+    Err(Failure::refused(what)
+        .with_step(format!("tl release {}   # in that session", held.node.path)))
+}
+
 /// Returns the claim of another session on a node or one of its ancestors.
 pub(crate) fn find_holder(
     ctx: &Context<'_>,

@@ -129,6 +129,7 @@ pub mod show_progress;
 pub mod show_sessions;
 pub mod show_ticks;
 pub mod show_tree;
+pub mod split_ticket;
 pub mod starting_point;
 pub mod submit;
 pub mod sync_hashes;

@@ -596,7 +596,7 @@ pub(crate) fn record_planned(
     more: Vec<Fact>,
 ) -> Result<Option<OperationId>, Failure> {
     let operation = build_planned_operation(ctx, tx, planned, verb, |_| Ok(()))?;
-    record_planned_operation(ctx, tx, planned, operation, verb, summary, more)
+    record_planned_operation(ctx, tx, planned, operation, (verb, summary), more)
 }
 
 /// Like [`record_planned`] for files of plans that the caller names: nothing else is scanned.
@@ -608,23 +608,34 @@ pub(crate) fn record_named_plans(
     (verb, summary): (Verb, String),
     more: Vec<Fact>,
 ) -> Result<Option<OperationId>, Failure> {
-    let operation = ctx.with_planned_files(planned, |ctx| {
+    let operation = build_named_operation(ctx, tx, planned, named, verb)?;
+    record_planned_operation(ctx, tx, planned, operation, (verb, summary), more)
+}
+
+/// Returns the operation that [`record_named_plans`] records.
+pub(crate) fn build_named_operation(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    named: &NamedPlans<'_>,
+    verb: Verb,
+) -> Result<Option<NewOperation>, Failure> {
+    ctx.with_planned_files(planned, |ctx| {
         let mut seen = scan_named_plans(ctx, &*tx, named, tx.next_node_id()?)?;
         if is_state_shared(ctx, &*tx)? {
             working_copy::keep_planned(tx, &mut seen, planned)?;
         }
         build_operation(ctx, tx, &seen, verb)
-    })?;
-    record_planned_operation(ctx, tx, planned, operation, verb, summary, more)
+    })
 }
 
-fn record_planned_operation(
+/// Records an operation for planned files.
+pub(crate) fn record_planned_operation(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     planned: &PlannedFiles<'_>,
     operation: Option<NewOperation>,
-    verb: Verb,
-    summary: String,
+    (verb, summary): (Verb, String),
     more: Vec<Fact>,
 ) -> Result<Option<OperationId>, Failure> {
     if operation.is_none() && more.is_empty() && planned.is_empty() {

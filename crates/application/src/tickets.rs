@@ -1,4 +1,4 @@
-//! Tickets: create one, split one, set its phase or size, and finish scenarios.
+//! Tickets: create one, set its phase or size, and finish scenarios.
 //!
 //! Files are edited by front matter key; every other byte stays.
 
@@ -97,13 +97,6 @@ pub struct TicketView {
     pub operation: Option<OperationId>,
 }
 
-/// Outcome of [`split_ticket`].
-#[derive(Clone, Debug, Serialize)]
-pub struct SplitOutcome {
-    pub parent: String,
-    pub children: Vec<TicketView>,
-}
-
 /// Returns the profile, level and file pattern of tickets: the level with work phases.
 pub(crate) fn find_ticket_level<'p>(
     ctx: &Context<'p>,
@@ -131,11 +124,43 @@ pub fn is_ticket_level(ctx: &Context<'_>, level: &str) -> bool {
     find_ticket_level(ctx).is_ok_and(|(_, ticket, _)| ticket.name == level)
 }
 
+/// What a use case of tickets does with what it planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TicketMode {
+    /// Records it as an operation of this kind.
+    Record(Verb),
+    /// Nothing: the outcome lists what would change. The id may be another one later, because none is
+    /// reserved.
+    Preview,
+}
+
+/// A new ticket before it is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct MadeTicket {
+    pub(crate) id: String,
+    pub(crate) path: String,
+    pub(crate) file: String,
+    pub(crate) operation: Option<OperationId>,
+}
+
 /// Creates a ticket with its folder and file.
 ///
 /// # Errors
 /// When the id is taken, the parent is unknown, or the file cannot be written.
 pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, Failure> {
+    let mode = TicketMode::Record(Verb::Ticket);
+    make_ticket(ctx, request, mode, |state, made| {
+        load_ticket_view(ctx, state, &made.id, made.operation)
+    })
+}
+
+/// Creates a ticket or previews it; `show` describes it from the state it is in.
+pub(crate) fn make_ticket<T>(
+    ctx: &Context<'_>,
+    request: &NewTicket,
+    mode: TicketMode,
+    show: impl FnOnce(&dyn Snapshot, MadeTicket) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     // Before the transaction: input errors need no lock, and no scan of the project.
     let (profile, level, _) = find_ticket_level(ctx)?;
     if request.title.trim().is_empty() {
@@ -146,11 +171,30 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
     // Identifies the request: repeated after a kill, it would otherwise create a second ticket with
     // the next id.
     let asked = file_writes::hash_request(&("ticket new", request));
-    let scope = IdScope::new(profile, level, asked);
+    let scope = IdScope::new(profile, level, asked, mode);
     let create = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, parent: Option<Node>| {
         let id = allocate_id(ctx, &*tx, &scope, request, parent.as_ref())?;
         let title = collapse_whitespace(&request.title);
-        let path = plan_ticket_file(ctx, planned, &id, &title, parent.as_ref(), request)?;
+        let trial = PlannedFiles::new(ctx, None);
+        let target = if mode == TicketMode::Preview {
+            &trial
+        } else {
+            planned
+        };
+        let path = plan_ticket_file(ctx, target, &id, &title, parent.as_ref(), request)?;
+        let above = parent.as_ref().map(|parent| load_node_path(&*tx, parent));
+        let mut made = MadeTicket {
+            path: match above.transpose()? {
+                Some(above) => format!("{above}/{id}"),
+                None => id.clone(),
+            },
+            file: path.clone(),
+            id: id.clone(),
+            operation: None,
+        };
+        let TicketMode::Record(verb) = mode else {
+            return show(&*tx, made);
+        };
         let summary = format!("new ticket {id} {title}");
         let named = NamedPlans {
             new: vec![NewPlanFile {
@@ -162,20 +206,19 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
             }],
             ..NamedPlans::default()
         };
-        let verb = (Verb::Ticket, summary);
-        let operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
-        load_ticket_view(ctx, &*tx, &id, operation)
+        let verb = (verb, summary);
+        made.operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
+        show(&*tx, made)
     };
+    let asked = (mode != TicketMode::Preview).then_some(asked);
     // Only what the new ticket depends on is scanned: its parent, if it has one.
     match &request.parent {
-        None => with_new_files(ctx, Some(asked), |planned, tx| create(planned, tx, None)),
-        Some(words) => {
-            with_recorded_node_files(ctx, words, Some(asked), |planned, tx, id, rest| {
-                reject_extra_words(rest)?;
-                let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
-                create(planned, tx, Some(parent))
-            })
-        }
+        None => with_new_files(ctx, asked, |planned, tx| create(planned, tx, None)),
+        Some(words) => with_recorded_node_files(ctx, words, asked, |planned, tx, id, rest| {
+            reject_extra_words(rest)?;
+            let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
+            create(planned, tx, Some(parent))
+        }),
     }
 }
 
@@ -201,29 +244,39 @@ fn check_triage(request: &NewTicket) -> Result<(), Failure> {
 }
 
 /// Where ids are allocated, and for which request.
-struct IdScope<'p> {
+pub(crate) struct IdScope<'p> {
     level: &'p Level,
     /// The name of the scope in the coordination.
     name: String,
     request: String,
+    mode: TicketMode,
 }
 
 impl<'p> IdScope<'p> {
-    fn new(profile: &Profile, level: &'p Level, request: VersionHash) -> Self {
+    pub(crate) fn new(
+        profile: &Profile,
+        level: &'p Level,
+        request: VersionHash,
+        mode: TicketMode,
+    ) -> Self {
         Self {
             level,
             name: format!("{}/{}", profile.name, level.name),
             request: request.to_string(),
+            mode,
         }
     }
 
-    /// Reserves an id in all worktrees; `false` if another one has it.
+    /// Reserves an id in all worktrees; `false` if another one has it. A preview reserves none.
     fn reserve_id(&self, ctx: &Context<'_>, id: &str) -> Result<bool, Failure> {
-        reserve_id(ctx, &self.name, id, &self.request)
+        match self.mode {
+            TicketMode::Record(_) => reserve_id(ctx, &self.name, id, &self.request),
+            TicketMode::Preview => Ok(true),
+        }
     }
 
     /// Reserves the first free id that `next` proposes, given the ids of folders.
-    fn reserve_next(
+    pub(crate) fn reserve_next(
         &self,
         ctx: &Context<'_>,
         state: &dyn Snapshot,
@@ -285,91 +338,6 @@ fn allocate_id(
         );
     }
     Ok(id)
-}
-
-/// Splits a ticket: one child per title, listed in the parent's `children`.
-///
-/// # Errors
-/// When there is no such ticket or no title.
-pub fn split_ticket(
-    ctx: &Context<'_>,
-    node: &[String],
-    titles: &[String],
-) -> Result<SplitOutcome, Failure> {
-    let (profile, level, _) = find_ticket_level(ctx)?;
-    if titles.iter().all(|title| title.trim().is_empty()) {
-        return Err(Failure::invalid("a split needs the titles of its parts")
-            .with_step("tl ticket split 017 \"First part\" \"Second part\""));
-    }
-    let asked = file_writes::hash_request(&("ticket split", node, titles));
-    with_recorded_node_files(ctx, node, Some(asked), |planned, tx, id, rest| {
-        reject_extra_words(rest)?;
-        let parent = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
-        let parent_id = id_of_alias(&parent.alias);
-        let mut taken = list_folder_ids(ctx, level, WantedIds::Below(parent_id));
-        let mut named = NamedPlans {
-            changed: vec![id],
-            ..NamedPlans::default()
-        };
-        let scope = IdScope::new(profile, level, asked);
-        let mut ids = Vec::new();
-        for title in titles
-            .iter()
-            .map(|title| collapse_whitespace(title))
-            .filter(|title| !title.is_empty())
-        {
-            // The files exist only as planned writes, so that the scan for taken ids does not see
-            // them; a reserved id is added to `taken`.
-            let id = scope.reserve_next(ctx, &*tx, &mut taken, |taken| {
-                next_child_id(parent_id, taken)
-            })?;
-            let child = NewTicket::with_title(&title);
-            let path = plan_ticket_file(ctx, planned, &id, &title, Some(&parent), &child)?;
-            named.new.push(NewPlanFile {
-                profile,
-                level,
-                alias: id.clone(),
-                path,
-                parent: Some(parent.id),
-            });
-            ids.push(id);
-        }
-        let file = parent.path.clone().unwrap_or_default();
-        let text = read_ticket_file(ctx, &file)?;
-        // Appended to the present list, which people reorder and edit by hand.
-        let mut children = front_matter::parse_front_matter(&text).get_list("children");
-        children.extend(
-            ids.iter()
-                .filter(|id| !children.contains(id))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-        let list = children
-            .iter()
-            // Quoted: YAML reads a bare `017` as an octal number.
-            .map(|id| format!("'{id}'"))
-            .collect::<Vec<_>>()
-            .join(", ");
-        planned.put_file(
-            &file,
-            Some(&front_matter::set_key(
-                &text,
-                "children",
-                &format!("[{list}]"),
-            )),
-        )?;
-        let summary = format!("split {} into {}", parent.alias, ids.join(", "));
-        let verb = (Verb::Ticket, summary);
-        let operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
-        let children = ids
-            .iter()
-            .map(|id| load_ticket_view(ctx, &*tx, id, operation))
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(SplitOutcome {
-            parent: parent.alias,
-            children,
-        })
-    })
 }
 
 /// Returns the name of a work phase, as the profile spells it.
@@ -720,7 +688,7 @@ pub(crate) fn require_single_ticket(
 }
 
 /// Collapses whitespace.
-fn collapse_whitespace(text: &str) -> String {
+pub(crate) fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

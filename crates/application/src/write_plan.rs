@@ -276,7 +276,7 @@ fn check_expected(
     }
 }
 
-fn read_text(ctx: &Context<'_>, file: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn read_text(ctx: &Context<'_>, file: &str) -> Result<Option<String>, Failure> {
     match ctx.files.read_file(file, ctx.policy.max_plan_bytes) {
         FileReadResult::Text { text, .. } => Ok(Some(text)),
         FileReadResult::Missing => Ok(None),

@@ -12,6 +12,7 @@ mod moved_evidence;
 mod path_records;
 mod resolve;
 mod shape_files;
+mod ticket_shape;
 
 use std::collections::HashMap;
 
@@ -41,7 +42,8 @@ pub use self::choices::{ShapeChoices, list_shape_choices};
 use self::resolve::ResolvedChange;
 use self::shape_files::ShapeFiles;
 pub(crate) use self::shape_files::list_files_below;
-use crate::claim_node::{carry_renamed_claims, find_holder};
+use self::ticket_shape::try_change_tickets;
+use crate::claim_node::{carry_renamed_claims, refuse_claim_of_other};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::relabel_remaining;
@@ -95,6 +97,11 @@ pub enum ShapeChange {
         /// The first child that goes to the second part.
         children_from: Option<String>,
     },
+    /// Child tickets with these titles.
+    SplitInto {
+        node: Vec<String>,
+        titles: Vec<String>,
+    },
     Merge {
         node: Vec<String>,
         into: Vec<String>,
@@ -122,7 +129,7 @@ pub struct ChangeShapeRequest {
 }
 
 /// Outcome of [`change_shape`].
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ShapeOutcome {
     pub success: bool,
     pub dry_run: bool,
@@ -203,6 +210,9 @@ pub fn change_shape(
     ctx: &Context<'_>,
     request: &ChangeShapeRequest,
 ) -> Result<ShapeOutcome, Failure> {
+    if let Some(done) = try_change_tickets(ctx, request)? {
+        return Ok(done);
+    }
     // A preview records nothing that a repeated request could find.
     let asked = (!request.dry_run).then(|| hash_request(&("shape", request)));
     with_observed_files(ctx, ScanScope::Everything, asked, |planned, tx| {
@@ -256,14 +266,7 @@ fn refuse_claimed(
         _ => return Ok(()),
     };
     for node in tree.subtree_preorder(top) {
-        if let Some(held) = find_holder(ctx, state, node)? {
-            let what = format!(
-                "`{}` is claimed by another session ({})",
-                held.node.path, held.claim.session
-            );
-            return Err(Failure::refused(what)
-                .with_step(format!("tl release {}   # in that session", held.node.path)));
-        }
+        refuse_claim_of_other(ctx, state, node)?;
     }
     Ok(())
 }

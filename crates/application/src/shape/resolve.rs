@@ -183,6 +183,9 @@ pub(super) fn resolve_change<'p>(
                 ..simple(node, request, "split")?
             })
         }
+        ShapeChange::SplitInto { .. } => Err(Failure::internal(
+            "the parts of a ticket are made by its own use case",
+        )),
         ShapeChange::Merge { node, into } => {
             let (node, into) = (find(node)?, find(into)?);
             let request = ShapeRequest::Merge {
@@ -286,11 +289,15 @@ fn profile_of<'p>(ctx: &Context<'p>, node: &Node) -> Result<&'p Profile, Failure
         .ok_or_else(|| Failure::invalid(format!("the profile `{}` is off", node.profile)))
 }
 
-/// Finds a level with files by its name.
-fn find_level<'p>(ctx: &Context<'p>, name: &str) -> Result<(&'p Profile, &'p Level), Failure> {
+/// Finds a level with files, or with items of a file, by its name.
+pub(super) fn find_level<'p>(
+    ctx: &Context<'p>,
+    name: &str,
+) -> Result<(&'p Profile, &'p Level), Failure> {
     let levels = || {
         ctx.profiles.iter().flat_map(|profile| {
-            let levels = profile.levels.iter().filter(|level| level.file.is_some());
+            let levels = profile.levels.iter();
+            let levels = levels.filter(|level| level.file.is_some() || level.items.is_some());
             levels.map(move |level| (profile, level))
         })
     };
@@ -309,7 +316,7 @@ fn find_level<'p>(ctx: &Context<'p>, name: &str) -> Result<(&'p Profile, &'p Lev
 }
 
 /// Resolves the parent of a new plan: the named one, the only possible one, or none at the top.
-fn resolve_parent(
+pub(super) fn resolve_parent(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,

@@ -288,9 +288,10 @@ fn an_added_ticket_has_the_next_id_and_names_its_parent() {
     assert_eq!(done.node.as_deref(), Some("017/017b"));
     let text = world.files.text(&done.file.unwrap()).unwrap();
     assert!(
-        text.starts_with("---\nid: '017b'\nparent: '017'\n---\n"),
+        text.starts_with("---\nid: '017b'\ntype: task\nphase: intake\n"),
         "{text}"
     );
+    assert!(text.contains("\nparent: '017'\n"), "{text}");
     let head = world.head();
     assert_eq!(
         show_node(&world.ctx(), &words("017b")).unwrap().path,
@@ -304,16 +305,16 @@ fn an_added_ticket_has_the_next_id_and_names_its_parent() {
     assert_refused(
         change(&world, add(None, Some("017a"))),
         FailureKind::Conflict,
-        "is in use",
+        "there is a ticket `017a` already",
     );
-    let split = ShapeChange::Split {
-        node: words("017"),
-        at: "Quality".to_owned(),
+    let insert = ShapeChange::Insert {
+        place: words("017"),
+        under: None,
+        after: true,
         title: None,
-        children_from: None,
     };
     assert_refused(
-        change(&world, split),
+        change(&world, insert),
         FailureKind::Refused,
         "has an id and no number",
     );

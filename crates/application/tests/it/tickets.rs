@@ -2,9 +2,10 @@
 
 use application::set_progress::{ProgressRequest, set_progress};
 use application::show_node::show_node;
+use application::split_ticket::split_ticket;
 use application::tickets::{
     NewTicket, TicketView, create_ticket, finish_scenario, list_scenarios, set_phase,
-    set_work_level, split_ticket,
+    set_work_level,
 };
 use application::undo::{UndoTarget, undo_operations};
 use application::{Failure, FailureKind};

@@ -17,9 +17,11 @@ use crate::wiring::App;
 #[command(after_help = "Examples:
   tl add chapter --under act-1 --title \"The storm\"
   tl add chapter --under act-1 --name prologue
+  tl add ticket --under 017 --title \"Speed\"
+  tl add scenario --under 017a --title \"A line is counted\"
   tl add act")]
 pub(crate) struct AddArgs {
-    /// The level of the plan: act, chapter, scene …
+    /// The level of the plan: act, chapter, scene, ticket, scenario …
     #[arg(num_args = 0..=1, value_name = "LEVEL")]
     level: Vec<String>,
 

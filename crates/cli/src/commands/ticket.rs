@@ -6,9 +6,10 @@ use application::Failure;
 use application::archive_tickets::{ArchiveRequest, archive_tickets};
 use application::list_tickets::{TicketFilter, TicketLine, list_tickets};
 use application::set_priority::set_priority;
+use application::split_ticket::split_ticket;
 use application::ticket_sources::{accept_offered_ticket, create_from_branch};
 use application::tickets::{
-    NewTicket, TicketView, create_ticket, set_phase, set_work_level, show_phase, split_ticket,
+    NewTicket, TicketView, create_ticket, set_phase, set_work_level, show_phase,
 };
 use clap::{Args, Subcommand};
 use domain::node::Progress;

@@ -352,3 +352,42 @@ fn a_file_beside_a_new_ticket_is_seen_after_the_scan_was_cached() {
         tree.stderr
     );
 }
+
+/// The commands of shape do to tickets what their own commands do, with a preview and a plain undo.
+#[test]
+fn tickets_and_scenarios_are_added_and_split_by_the_commands_of_shape() {
+    let project = crate::empty();
+    project.ok(&["init", "--profile", "tickets"]);
+    let add = ["add", "ticket", "--title", "Search"];
+    let shown = project.ok(&[&add[..], &["--dry-run"]].concat()).stdout;
+    assert!(shown.contains("would add 001"), "{shown}");
+    assert!(!project.root().join("tickets").exists());
+    project.ok(&add);
+    project.ok(&["add", "ticket", "--under", "001", "--title", "Index"]);
+    let split = ["split", "001", "--title", "Query", "--title", "Ranks"];
+    let done = project.json(&split);
+    assert_eq!(done["summary"], "split 001: 001/001b, 001/001c are new");
+    let scenario = [
+        "add",
+        "scenario",
+        "--under",
+        "001a",
+        "--title",
+        "A word is found",
+    ];
+    let done = project.json(&scenario);
+    assert_eq!(done["node"], "001/001a/a-word-is-found");
+    project.ok(&["check"]);
+    let undone = project.ok(&["undo"]).stdout;
+    assert!(undone.contains("add 001/001a/a-word-is-found"), "{undone}");
+    let undone = project.ok(&["undo"]).stdout;
+    assert!(undone.contains("split 001"), "{undone}");
+    let refused = project.run(&["split", "001"]);
+    assert!(
+        refused.stderr.contains("tl ticket split 001 TITLE"),
+        "{refused:?}"
+    );
+    let at = project.ok(&["split", "001", "--at", "Out of scope"]).stdout;
+    assert!(at.contains("split 001: 001/001b is new"), "{at}");
+    project.ok(&["check"]);
+}

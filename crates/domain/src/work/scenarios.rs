@@ -116,6 +116,48 @@ pub fn put_scenario(file: &str, slug: &str, text: &str) -> Result<String, Vec<St
     }
 }
 
+/// Returns the text of a file with a new scenario at its end, written as the last one is, and the name of
+/// the new one. Every other byte is kept.
+///
+/// # Errors
+/// The names of the scenarios that would be in its place, if the title does not begin exactly one.
+pub fn add_scenario(file: &str, title: &str) -> Result<(String, String), Vec<String>> {
+    let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = parse_scenarios(file);
+    let slug = find_free_slug(&known, &title);
+    let last = scenario_starts(file).pop().zip(known.last());
+    let text = match last.and_then(|(from, last)| imitate_scenario(file, from, last, &title)) {
+        Some(text) => text,
+        None => format!("## Scenario: {title}"),
+    };
+    let written = put_scenario(file, &slug, &text)?;
+    Ok((written, slug))
+}
+
+/// Returns a scenario with another title that begins as this one does, which is at `from`.
+fn imitate_scenario(file: &str, from: usize, like: &ScenarioText, title: &str) -> Option<String> {
+    let line = file.get(from..)?.lines().next()?.trim();
+    let head = line.strip_suffix(like.title.as_str())?;
+    // `Scenario 3: ` is followed by number 4.
+    let digits = head.find(|c: char| c.is_ascii_digit());
+    let head = match digits.and_then(|at| head.split_at_checked(at)) {
+        Some((before, rest)) => {
+            let end = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
+            let (number, after) = rest.split_at(end);
+            let next = number.parse::<u64>().ok()?.checked_add(1)?;
+            format!("{before}{next}{after}")
+        }
+        None => head.to_owned(),
+    };
+    // The last fence is closed: a new scenario outside of one would be prose for other tools.
+    Some(match count_fences(file.get(..from)?) % 2 {
+        1 => format!("```gherkin\n{head}{title}\n```"),
+        _ => format!("{head}{title}"),
+    })
+}
+
 fn count_fences(text: &str) -> usize {
     let is_fence = |line: &&str| line.trim().starts_with("```") || line.trim().starts_with("~~~");
     text.lines().filter(is_fence).count()
@@ -241,7 +283,31 @@ fn find_free_slug(taken: &[ScenarioText], title: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{parse_scenarios, put_scenario, slugify_title};
+    use super::{add_scenario, parse_scenarios, put_scenario, slugify_title};
+
+    #[test]
+    fn a_new_scenario_is_written_like_the_last_one() {
+        for (file, added) in [
+            ("", "## Scenario: The door opens\n"),
+            ("# T\n", "\n## Scenario: The door opens\n"),
+            ("## Door\n\nGiven a\n", "\n## The door opens\n"),
+            ("Scenario: one\n  Given a\n", "\nScenario: The door opens\n"),
+            (
+                "### Сценарий 9: дверь\n\nДано\n",
+                "\n### Сценарий 10: The door opens\n",
+            ),
+            (
+                "```gherkin\nFeature: F\n  Scenario: one\n    Given a\n```\n",
+                "\n```gherkin\nScenario: The door opens\n```\n",
+            ),
+        ] {
+            let (written, slug) = add_scenario(file, " The  door opens ").unwrap();
+            assert_eq!(written, format!("{file}{added}"));
+            assert_eq!(slug, "the-door-opens");
+        }
+        let (_, slug) = add_scenario("Scenario: One\n", "one").unwrap();
+        assert_eq!(slug, "one-2");
+    }
 
     #[test]
     fn a_scenario_is_replaced_or_added_and_the_rest_stays() {
@@ -274,6 +340,27 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_added_scenario_comes_after_all_others(
+            forms in proptest::collection::vec((0usize..4, "[a-zа-я]{1,8}"), 0..5),
+            title in "[a-zа-я]{1,8}( [a-zа-я]{1,8})?",
+        ) {
+            let render = |(form, name): &(usize, String)| match form {
+                0 => format!("Scenario: {name}\n  Given a\n\n"),
+                1 => format!("## Scenario: {name}\n\nGiven a\n\n"),
+                2 => format!("```gherkin\nСценарий 3: {name}\n```\n\n"),
+                _ => format!("# {name}\n\nwords\n\n"),
+            };
+            let file: String = forms.iter().map(render).collect();
+            let (written, slug) = add_scenario(&file, &title).unwrap();
+            prop_assert!(written.starts_with(file.trim_end()));
+            let (before, mut after) = (parse_scenarios(&file), parse_scenarios(&written));
+            let added = after.pop().unwrap();
+            prop_assert_eq!((added.slug, added.title), (slug, title));
+            let titles = |all: Vec<super::ScenarioText>| all.into_iter().map(|one| one.title).collect::<Vec<_>>();
+            prop_assert_eq!(titles(before), titles(after));
+        }
+
         #[test]
         fn other_scenarios_are_never_changed(
             bodies in proptest::collection::vec("[ a-z]{0,12}", 1..5),

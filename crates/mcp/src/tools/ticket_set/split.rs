@@ -1,6 +1,7 @@
 //! The tool `ticket_split`.
 
-use application::tickets::{TicketView, split_ticket};
+use application::split_ticket::split_ticket;
+use application::tickets::TicketView;
 use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
