@@ -31,7 +31,7 @@ use crate::approve::{refuse_agents_decision, refuse_needs_cycle, refuse_unavaila
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::refuse_duplicate;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::locate::{find_node, reject_extra_words};
 use crate::observe::{load_plan_tree, with_observed_files};
 use crate::pending_decisions::{PendingDecisions, name_first_plans};
@@ -165,7 +165,7 @@ fn decide_batch(
     // shown texts changed.
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let tree = load_plan_tree(&*tx)?;
-        let plans = find_asked_plans(ctx, &*tx, &tree, questions)?;
+        let plans = find_asked_plans(ctx, &*tx, &tree, questions, &decision)?;
         let mut batch = PlanBatch::new(ctx, &*tx, &tree, decision)?;
         batch.decide_all(&*tx, &plans)?;
         let PlanBatch {
@@ -243,6 +243,11 @@ impl BatchDecision {
         })
     }
 
+    /// Whether the person did not decide.
+    fn is_none(&self) -> bool {
+        matches!(self, Self::NoDecision(_))
+    }
+
     fn verb(&self) -> Verb {
         match self {
             Self::Approve { .. } => Verb::Approve,
@@ -299,6 +304,7 @@ fn find_asked_plans<'q>(
     tx: &dyn Transaction,
     tree: &Tree,
     questions: &'q [AskedQuestion],
+    decision: &BatchDecision,
 ) -> Result<BTreeMap<NodeId, &'q AskedQuestion>, Failure> {
     // Of the tree, which is loaded anyway: a thousand lookups in the state take longer.
     let mut by_path: HashMap<String, Option<NodeId>> = HashMap::new();
@@ -315,9 +321,17 @@ fn find_asked_plans<'q>(
             Some(Some(id)) => *id,
             _ => {
                 let words = [question.path.clone()];
-                let (id, rest) = find_node(ctx, tx, &words)?;
-                reject_extra_words(rest)?;
-                id
+                match find_node(ctx, tx, &words) {
+                    Ok((id, rest)) => {
+                        reject_extra_words(rest)?;
+                        id
+                    }
+                    // A no is true of the plans that are still there.
+                    Err(failure) if decision.is_none() && failure.kind == FailureKind::NotFound => {
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                }
             }
         };
         plans.insert(id, question);
@@ -379,12 +393,13 @@ impl<'d> PlanBatch<'d> {
                 };
                 let path = self.pending.tree.alias_path(&node);
                 let result = match differing.get(&id) {
-                    Some(kind) => Err(Failure::conflict(format!(
+                    // Not of a no, which is about no text.
+                    Some(kind) if !self.decision.is_none() => Err(Failure::conflict(format!(
                         "your copy of `{path}` is {}",
                         kind.as_str()
                     ))
                     .with_step(format!("tl submit {path}"))),
-                    None => self.decide_plan(tx, &node, &path, asked),
+                    _ => self.decide_plan(tx, &node, &path, asked),
                 };
                 match result {
                     Ok(()) => {}

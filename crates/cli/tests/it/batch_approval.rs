@@ -100,6 +100,85 @@ fn a_person_at_a_terminal_sees_every_text_and_answers_once() {
     assert_eq!(text(last, "by"), "human:mara");
 }
 
+/// A no to several plans is an answer as the no to one is: recorded for each of them, and told to the
+/// agent that waits and to the session that goes on.
+#[test]
+fn a_no_to_several_plans_is_told_to_the_agent() {
+    let questions: [&[&str]; 4] = [
+        &["approve", "act-1", "chapter-01", "chapter-02"],
+        &["approve", "--below", "act-1"],
+        &["approve", "--all", "--unread"],
+        &["approve", "act-1"],
+    ];
+    for question in questions {
+        let project = drafts();
+        project.configure("policy.approval", "\"human\"");
+        project.ok(&["status"]);
+        let agent = project.session("agent");
+        agent.prompt("/plan-chapter 1");
+        let since = project.json(&["log", "--limit", "1"])[0]["operation"].to_string();
+        let Some(refused) = answering(&project, question, "n\n") else {
+            return;
+        };
+        assert_eq!(refused.code, 1, "{refused:?}");
+        let waited = project.json(&["wait", "act-1", "--since", &since, "--timeout", "5"]);
+        assert_eq!(
+            text(&waited["decision"], "kind"),
+            "declined",
+            "{question:?}"
+        );
+        assert_eq!(text(&waited["decision"], "by"), "human:mara");
+        let told = agent.prompt("go on").context().unwrap_or_default();
+        assert!(
+            told.contains("the person was asked and did not decide"),
+            "{question:?}: {told}"
+        );
+    }
+}
+
+#[test]
+fn an_agent_is_told_that_the_person_said_no_to_several_plans() {
+    for (action, kind) in [("decline", "declined"), ("cancel", "cancelled")] {
+        let project = drafts();
+        project.configure("policy.approval", "\"human\"");
+        let mut client =
+            Client::with_capabilities(&project, Era::Old, &[], json!({ "elicitation": {} }));
+        let arguments = json!({ "node": "act-1", "below": true });
+        let call = json!({ "name": "plan_approve", "arguments": arguments });
+        let id = client.request("tools/call", call);
+        let asked = client.notified("elicitation/create");
+        let result = json!({ "action": action });
+        client.say(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
+        let result = client.answer_to(id)["result"].clone();
+        let said = structured(&result);
+        assert_eq!(
+            (&said["success"], text(said, "decision")),
+            (&json!(false), kind)
+        );
+        let last = &project.json(&["log", "--limit", "1"])[0];
+        assert_eq!(
+            (text(last, "by"), text(last, "verb")),
+            ("human:mara", "decline")
+        );
+        // What a single question says too: from where to wait for another answer.
+        assert_eq!(said["operation"], last["operation"], "{said}");
+        assert!(
+            said["next_steps"].to_string().contains("plan_wait"),
+            "{said}"
+        );
+        let since = said["operation"].as_u64().expect("an operation") - 1;
+        for plan in ["act-1", "chapter-02"] {
+            let arguments = json!({ "node": plan, "since": since, "timeout_seconds": 5 });
+            let waited = client.call("plan_wait", arguments);
+            assert_eq!(
+                text(&structured(&waited)["decision"], "kind"),
+                kind,
+                "{waited}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_person_may_approve_by_name_and_leave_plans_out() {
     let project = drafts();

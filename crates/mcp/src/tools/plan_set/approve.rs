@@ -441,6 +441,19 @@ fn find_recorded_words(ctx: &Context<'_>, path: &str) -> Result<Option<String>, 
         .and_then(|decision| decision.text))
 }
 
+/// Returns what an agent can do after a person decided nothing about several plans.
+fn steps_after_no(decided: &PlansDecided) -> Vec<String> {
+    let mut steps = vec![
+        "ask the person which of them they want to decide about, and ask about fewer plans"
+            .to_owned(),
+    ];
+    // The first one is above the others, which wait for it.
+    if let (Some(first), Some(since)) = (decided.plans.first(), decided.operation) {
+        steps.push(wait_step(&first.path, since));
+    }
+    steps
+}
+
 /// Records the person's answer about several plans.
 fn answer_batch(ctx: &Context<'_>, question: &Question, answer: &Answer) -> Result<Value, Failure> {
     let decided = answer_batch_question(ctx, &question.asked, answer)?;
@@ -461,12 +474,17 @@ fn answer_batch(ctx: &Context<'_>, question: &Question, answer: &Answer) -> Resu
             ..Unchanged::default()
         },
         Answer::NoDecision(how) => Unchanged {
-            message: format!(
-                "{plans} were not approved: the question was {}",
-                how.as_str()
-            ),
+            message: match how {
+                NoDecision::Declined => {
+                    format!("{plans} were not approved: the person declined to decide")
+                }
+                NoDecision::Cancelled => {
+                    format!("{plans} were not approved: the person closed the question")
+                }
+            },
             decision: Some(how.as_str()),
-            next_steps: vec!["ask about fewer plans, or wait until the person decides".to_owned()],
+            operation: decided.operation,
+            next_steps: steps_after_no(&decided),
             ..Unchanged::default()
         },
     };
