@@ -40,6 +40,11 @@ impl<T> HistoryCache<T> {
         Ok(is_same)
     }
 
+    /// Forgets every value.
+    pub(crate) fn clear(&mut self) {
+        self.operations.clear();
+    }
+
     /// Returns the value of an operation, if it is known.
     pub(crate) fn get(&self, operation: OperationId) -> Option<&T> {
         self.operations.get(&operation)

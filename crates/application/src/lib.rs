@@ -26,6 +26,7 @@ mod plan_summary;
 mod plan_warnings;
 mod precise_cascade;
 mod presence_facts;
+mod prose_counts;
 mod scan;
 mod scan_summary;
 mod session_lines;

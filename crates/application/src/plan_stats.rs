@@ -1,15 +1,15 @@
 //! Statistics of the plans: counts and words per level and node, targets, and the burn-up.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use domain::burn_up::{DayTotals, PlanTotals, compute_burn_up};
 use domain::fact::Fact;
 use domain::generation::reading::SceneReading;
 use domain::ids::{NodeId, OperationId, VersionHash};
-use domain::memory::EntryKind;
 use domain::node::{Node, Progress, Status};
-use domain::ports::{FileReadResult, Snapshot};
+use domain::ports::Snapshot;
 use domain::prose::find_word_target;
+use domain::prose_history::ProseHistory;
 use domain::record::read_records;
 use domain::search::split_words;
 use domain::time::Timestamp;
@@ -22,8 +22,12 @@ use crate::failure::Failure;
 use crate::history_cache::HistoryCache;
 use crate::locate::find_subtree_root;
 use crate::observe::observe_plans;
+use crate::prose_counts::{
+    NewCount, ProseMeasure, count_facts, find_new_counts, load_prose_history, measure_prose_file,
+    record_new_counts,
+};
 use crate::tick::spending::spending_by_account;
-use crate::tick::story_state::{MAX_PROSE_BYTES, prose_path};
+use crate::tick::story_state::prose_path;
 use crate::tree_cache::CachedTree;
 
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
@@ -82,8 +86,11 @@ pub struct NodeCounts {
     pub written: usize,
     pub plan_words: usize,
     pub prose_words: usize,
-    /// Words of prose aimed at (`target:` in front matter), if any plan says so.
+    /// Words of prose aimed at: `target:` in the front matter of a plan, or the sum of those below it.
     pub target: Option<u64>,
+    /// Words of prose that these plans have, in percent of the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_percent: Option<u64>,
     /// Calls of models that wrote and judged the prose.
     #[serde(skip_serializing_if = "is_zero")]
     pub model_calls: usize,
@@ -116,6 +123,40 @@ impl NodeCounts {
         self.cost_micros += measure.cost_micros;
         self.calls_without_price += measure.calls_without_price;
     }
+
+    fn set_target(&mut self, aim: Aim) {
+        self.target = aim.target;
+        self.target_percent = aim.percent();
+    }
+}
+
+/// A number of words aimed at, and how many the plans have that aim at it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aim {
+    target: Option<u64>,
+    written: u64,
+}
+
+impl Aim {
+    fn and(self, other: Self) -> Self {
+        let target = match (self.target, other.target) {
+            (None, None) => None,
+            (one, other) => Some(
+                one.unwrap_or_default()
+                    .saturating_add(other.unwrap_or_default()),
+            ),
+        };
+        Self {
+            target,
+            written: self.written + other.written,
+        }
+    }
+
+    fn percent(self) -> Option<u64> {
+        // `target: 0` is possible in a file.
+        let target = self.target?.max(1);
+        Some(self.written.saturating_mul(100) / target)
+    }
 }
 
 /// Whether a node is planned work, as in the tree and on the board. The trail is none.
@@ -147,14 +188,11 @@ struct PlanMeasure {
 pub fn plan_stats(ctx: &Context<'_>, request: &StatsRequest) -> Result<PlanStats, Failure> {
     let (state, tree) = observe_plans(ctx)?;
     let top = find_subtree_root(ctx, &*state, &request.node)?;
-    stats_of_tree(
-        ctx,
-        &*state,
-        &tree,
-        top,
-        request.days,
-        &mut WordCounts::default(),
-    )
+    let mut words = WordCounts::default();
+    let (stats, new) = stats_of_tree(ctx, &*state, &tree, top, request.days, &mut words)?;
+    drop(state);
+    record_new_counts(ctx, &tree, &new)?;
+    Ok(stats)
 }
 
 /// Like [`plan_stats`], of all plans of a cached tree that is up to date. `words` is kept between calls:
@@ -169,7 +207,9 @@ pub fn cached_stats(
     words: &mut WordCounts,
 ) -> Result<PlanStats, Failure> {
     let state = ctx.store.begin_read()?;
-    stats_of_tree(ctx, &*state, &known.tree, None, days, words)
+    // The dashboard records nothing by looking: what is new is counted each time until then.
+    let (stats, _) = stats_of_tree(ctx, &*state, &known.tree, None, days, words)?;
+    Ok(stats)
 }
 
 fn stats_of_tree(
@@ -179,8 +219,9 @@ fn stats_of_tree(
     top: Option<NodeId>,
     days: usize,
     words: &mut WordCounts,
-) -> Result<PlanStats, Failure> {
+) -> Result<(PlanStats, Vec<NewCount>), Failure> {
     let mut measures: HashMap<NodeId, PlanMeasure> = HashMap::new();
+    let mut written: HashMap<NodeId, ProseMeasure> = HashMap::new();
     let spending = spending_by_account(state)?;
     let mut prose = ProseFolders::default();
     // The whole tree also for one node: the targets above are sums.
@@ -189,9 +230,11 @@ fn stats_of_tree(
             true => words.measure_version(state, node.content.version_hash())?,
             false => TextMeasure::default(),
         };
+        let found = prose.measure_prose(ctx, tree, node);
+        written.extend(found.map(|found| (node.id, found)));
         let mut measure = PlanMeasure {
             plan_words: text.words,
-            prose_words: prose.count_words(ctx, tree, node),
+            prose_words: found.map(|found| found.words),
             target: text.target,
             ..PlanMeasure::default()
         };
@@ -213,21 +256,31 @@ fn stats_of_tree(
         Some(top) => (tree.subtree_preorder(top), tree.children(top).collect()),
         None => (tree.all_preorder(), tree.root_nodes().collect()),
     };
-    let mut levels: BTreeMap<(&str, &str), (usize, NodeCounts)> = BTreeMap::new();
+    let included: HashSet<NodeId> = nodes.iter().map(|node| node.id).collect();
+    let mut levels: BTreeMap<(&str, &str), (usize, NodeCounts, Aim)> = BTreeMap::new();
     for node in nodes.iter().filter(|node| is_counted(node)) {
         let depth = tree.ancestors(node).len();
         // One line per level, also where its plans are at several depths, as tickets are.
-        let (top, counts) = levels
-            .entry((&node.profile, &node.level))
-            .or_insert((depth, NodeCounts::default()));
+        let (top, counts, aim) = levels.entry((&node.profile, &node.level)).or_insert((
+            depth,
+            NodeCounts::default(),
+            Aim::default(),
+        ));
         *top = depth.min(*top);
         let measure = measures.get(&node.id).copied().unwrap_or_default();
         counts.add_plan(node, measure);
-        counts.target = add_targets(counts.target, measure.target);
+        // What a ticket aims at includes the tickets below it.
+        let is_included = |above: &&Node| {
+            (&above.profile, &above.level) == (&node.profile, &node.level)
+                && included.contains(&above.id)
+        };
+        if !tree.ancestors(node).iter().any(is_included) {
+            *aim = aim.and(counted.aim_of(node));
+        }
     }
     let mut levels: Vec<_> = levels.into_iter().collect();
     // From the top down, each profile together.
-    levels.sort_by_key(|((profile, _), (depth, _))| (*profile, *depth));
+    levels.sort_by_key(|((profile, _), (depth, ..))| (*profile, *depth));
     let total = match top.and_then(|top| tree.get(top)) {
         Some(node) => counted.counts_below(node),
         None => counted.counts_of_all(),
@@ -235,13 +288,23 @@ fn stats_of_tree(
     let scope = top
         .map(|top| HistoryScope::load_below(state, tree, top))
         .transpose()?;
-    Ok(PlanStats {
+    let prose = load_prose_history(state, tree)?;
+    let new = find_new_counts(&prose, tree, &written, ctx.clock.now());
+    let log = HistoryLog {
+        scope,
+        prose,
+        pending: count_facts(state, tree, &new)?,
+    };
+    let stats = PlanStats {
         levels: levels
             .into_iter()
-            .map(|((profile, level), (_, counts))| LevelStats {
-                profile: profile.to_owned(),
-                level: level.to_owned(),
-                counts,
+            .map(|((profile, level), (_, mut counts, aim))| {
+                counts.set_target(aim);
+                LevelStats {
+                    profile: profile.to_owned(),
+                    level: level.to_owned(),
+                    counts,
+                }
             })
             .collect(),
         nodes: shown
@@ -254,8 +317,9 @@ fn stats_of_tree(
             })
             .collect(),
         total,
-        history: compute_history(ctx, state, &total, scope, days, words)?,
-    })
+        history: compute_history(ctx, state, &total, log, days, words)?,
+    };
+    Ok((stats, new))
 }
 
 /// The folders of prose files, listed once each: of ten thousand plans most have no prose, and looking
@@ -266,8 +330,13 @@ struct ProseFolders {
 }
 
 impl ProseFolders {
-    /// Counts the words of a plan's prose; `None` without prose.
-    fn count_words(&mut self, ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<usize> {
+    /// Measures a plan's prose; `None` without prose.
+    fn measure_prose(
+        &mut self,
+        ctx: &Context<'_>,
+        tree: &Tree,
+        node: &Node,
+    ) -> Option<ProseMeasure> {
         let path = prose_path(ctx, tree, node)?;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
         if !self.names.contains_key(folder) {
@@ -278,21 +347,7 @@ impl ProseFolders {
         if !self.names.get(folder)?.contains(name) {
             return None;
         }
-        // Read from the file and not from a record: people write and edit prose by hand as well.
-        match ctx.files.read_file(&path, MAX_PROSE_BYTES) {
-            FileReadResult::Text { text, .. } => Some(split_words(&text).len()),
-            _ => None,
-        }
-    }
-}
-
-fn add_targets(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (None, None) => None,
-        (one, other) => Some(
-            one.unwrap_or_default()
-                .saturating_add(other.unwrap_or_default()),
-        ),
+        measure_prose_file(ctx, &path)
     }
 }
 
@@ -311,7 +366,7 @@ impl Counted<'_> {
                 counts.add_plan(node, *measure);
             }
         }
-        counts.target = self.target_of(top);
+        counts.set_target(self.aim_of(top));
         counts
     }
 
@@ -322,28 +377,58 @@ impl Counted<'_> {
                 counts.add_plan(node, *measure);
             }
         }
-        counts.target = self
-            .tree
-            .root_nodes()
-            .map(|root| self.target_of(root))
-            .fold(None, add_targets);
+        let roots = self.tree.root_nodes().map(|root| self.aim_of(root));
+        counts.set_target(roots.fold(Aim::default(), Aim::and));
         counts
     }
 
-    /// Returns the target of a node: its own, or the sum of those below it.
-    fn target_of(&self, node: &Node) -> Option<u64> {
-        let own = self
-            .measures
-            .get(&node.id)
-            .and_then(|measure| measure.target);
+    /// Returns what a node aims at: its own target, or the sum of those below it. Prose of plans that
+    /// aim at nothing does not count.
+    fn aim_of(&self, node: &Node) -> Aim {
+        let own = self.measures.get(&node.id);
         // Never both: the target of a chapter includes its scenes', and the sum would count them
         // twice.
-        own.or_else(|| {
-            self.tree
-                .children(node.id)
-                .map(|child| self.target_of(child))
-                .fold(None, add_targets)
-        })
+        if let Some(target) = own.and_then(|measure| measure.target) {
+            return Aim {
+                target: Some(target),
+                written: self.count_prose_below(node),
+            };
+        }
+        let below = self.tree.children(node.id);
+        below
+            .map(|child| self.aim_of(child))
+            .fold(Aim::default(), Aim::and)
+    }
+
+    fn count_prose_below(&self, node: &Node) -> u64 {
+        let below = self.tree.subtree_preorder(node.id).into_iter();
+        let words = below.filter_map(|node| self.measures.get(&node.id)?.prose_words);
+        words.sum::<usize>() as u64
+    }
+}
+
+/// What is needed beside the operations to compute a history.
+struct HistoryLog {
+    scope: Option<HistoryScope>,
+    prose: ProseHistory,
+    /// Counts of prose that are not recorded yet: newer than every operation.
+    pending: Vec<Fact>,
+}
+
+impl HistoryLog {
+    /// Adds how an operation changed the words of prose, on the days on which it was written.
+    fn add_prose(&mut self, at: Timestamp, facts: &[Fact], days: &mut HashMap<String, PlanTotals>) {
+        let scope = self.scope.as_ref();
+        let found = self.prose.measure_operation(
+            at,
+            facts,
+            |node| scope.is_none_or(|scope| scope.nodes.contains(&node)),
+            |scene, bodies| scope.is_none_or(|scope| scope.has_scene(scene, bodies)),
+        );
+        for change in found {
+            let day = days.entry(local_day(change.at)).or_default();
+            day.prose_words += change.words;
+        }
     }
 }
 
@@ -352,7 +437,7 @@ fn compute_history(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     total: &NodeCounts,
-    mut scope: Option<HistoryScope>,
+    mut log: HistoryLog,
     days: usize,
     words: &mut WordCounts,
 ) -> Result<Vec<DayTotals>, Failure> {
@@ -375,7 +460,9 @@ fn compute_history(
         prose_words: signed(total.prose_words),
     };
     let mut changes: HashMap<String, PlanTotals> = HashMap::new();
-    words.operations.follow(state)?;
+    words.follow_history(state, &log.prose)?;
+    let pending = std::mem::take(&mut log.pending);
+    log.add_prose(now, &pending, &mut changes);
     let mut before = None;
     'pages: loop {
         let page = state.operation_heads(before, OPERATIONS_PER_PAGE)?;
@@ -389,8 +476,9 @@ fn compute_history(
             if day < first {
                 break 'pages;
             }
-            *changes.entry(day).or_default() +=
-                words.measure_operation(state, head.id, scope.as_mut())?;
+            let (change, prose) = words.measure_operation(state, head.id, &mut log)?;
+            *changes.entry(day).or_default() += change;
+            log.add_prose(head.at, &prose, &mut changes);
         }
     }
     Ok(compute_burn_up(present, &changes, &shown))
@@ -457,8 +545,10 @@ fn local_day(at: Timestamp) -> String {
 #[derive(Debug, Default)]
 pub struct WordCounts {
     known: HashMap<VersionHash, TextMeasure>,
-    /// How each operation changed the totals of all plans.
-    operations: HistoryCache<PlanTotals>,
+    /// How each operation changed the totals of all plans, with its facts about prose.
+    operations: HistoryCache<(PlanTotals, Vec<Fact>)>,
+    /// The plans whose prose was counted when the operations were read: of others, facts are left out.
+    counted: BTreeSet<NodeId>,
 }
 
 /// What is measured of one text.
@@ -469,6 +559,21 @@ struct TextMeasure {
 }
 
 impl WordCounts {
+    /// Forgets what it knows of operations if the history is another one, or other prose is counted.
+    fn follow_history(
+        &mut self,
+        state: &dyn Snapshot,
+        prose: &ProseHistory,
+    ) -> Result<(), Failure> {
+        self.operations.follow(state)?;
+        let counted: BTreeSet<NodeId> = prose.counted_nodes().collect();
+        if self.counted != counted {
+            self.operations.clear();
+            self.counted = counted;
+        }
+        Ok(())
+    }
+
     fn measure_version(
         &mut self,
         state: &dyn Snapshot,
@@ -498,35 +603,40 @@ impl WordCounts {
         Ok(i64::try_from(measure.words).unwrap_or(i64::MAX))
     }
 
-    /// Returns how an operation changed the totals.
+    /// Returns how an operation changed the totals of plans, and its facts about prose.
     fn measure_operation(
         &mut self,
         state: &dyn Snapshot,
         id: OperationId,
-        mut scope: Option<&mut HistoryScope>,
-    ) -> Result<PlanTotals, Failure> {
-        if let Some(scope) = scope.as_deref_mut() {
+        log: &mut HistoryLog,
+    ) -> Result<(PlanTotals, Vec<Fact>), Failure> {
+        if let Some(scope) = &mut log.scope {
             scope.add_removed(state, id)?;
         }
-        let scope = scope.as_deref();
+        let scope = log.scope.as_ref();
         if scope.is_none()
             && let Some(known) = self.operations.get(id)
         {
-            return Ok(*known);
+            return Ok(known.clone());
         }
         let mut change = PlanTotals::default();
+        let mut prose = Vec::new();
         // Texts are read after the visit: a store gives one query at a time.
         let mut texts: Vec<(i64, Option<VersionHash>)> = Vec::new();
         state.visit_facts(id, &mut |fact| {
             change += measure_fact(&fact, scope, &mut texts);
+            if log.prose.concerns(&fact) {
+                prose.push(fact);
+            }
         })?;
         for (sign, version) in texts {
             change.plan_words += sign * self.count_words(state, version)?;
         }
+        let measured = (change, prose);
         if scope.is_none() {
-            self.operations.insert(id, change);
+            self.operations.insert(id, measured.clone());
         }
-        Ok(change)
+        Ok(measured)
     }
 }
 
@@ -580,22 +690,6 @@ fn measure_fact(
                 change.approved +=
                     count * (approved(group.after.status) - approved(group.before.status));
             }
-        }
-        Fact::RecordChanged {
-            record,
-            before,
-            after,
-        } if record.kind == EntryKind::Scene.as_str()
-            && scope.is_none_or(|it| it.has_scene(&record.key, [before, after])) =>
-        {
-            // The raw body: records of older versions, which the present type may not parse, count
-            // as well.
-            let words = |body: &Option<serde_json::Value>| {
-                body.as_ref()
-                    .and_then(|body| body["words"].as_i64())
-                    .unwrap_or_default()
-            };
-            change.prose_words += words(after) - words(before);
         }
         _ => {}
     }

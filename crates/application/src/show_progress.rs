@@ -3,9 +3,11 @@
 //! From the cached tree and the operations of the shown days, each read once per server; texts are not
 //! read, unlike in `plan_stats`, so that it stays fast with ten thousand plans.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::burn_up::{DayTotals, PlanTotals};
+use domain::fact::Fact;
+use domain::ids::NodeId;
 use domain::level_progress::{
     OperationProgress, ProgressLog, ProgressReader, RemovedNodes, TimeSummary,
 };
@@ -17,6 +19,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::history_cache::HistoryCache;
+use crate::prose_counts::load_prose_history;
 use crate::tree_cache::CachedTree;
 
 /// Number of operations read at once.
@@ -49,8 +52,17 @@ pub struct LevelProgress {
 /// What the operations of a project changed, kept between calls.
 #[derive(Debug, Default)]
 pub struct ProgressCache {
-    operations: HistoryCache<OperationProgress>,
+    operations: HistoryCache<MeasuredOperation>,
     removed: RemovedNodes,
+    /// The plans whose prose was counted when the operations were read: of others, facts are left out.
+    counted: BTreeSet<NodeId>,
+}
+
+/// What an operation changed, and its facts about prose: what they come to depends on later counts.
+#[derive(Debug)]
+struct MeasuredOperation {
+    progress: OperationProgress,
+    about_prose: Vec<Fact>,
 }
 
 /// Returns the progress of the last `days`. `cache` is kept between calls.
@@ -110,12 +122,19 @@ fn read_operations(
     let Some(first) = days.first() else {
         return Ok(log);
     };
+    let mut prose = load_prose_history(state, &known.tree)?;
     let ProgressCache {
         operations,
         removed,
+        counted,
     } = cache;
     if !operations.follow(state)? {
         *removed = RemovedNodes::default();
+    }
+    let counted_now: BTreeSet<NodeId> = prose.counted_nodes().collect();
+    if *counted != counted_now {
+        operations.clear();
+        *counted = counted_now;
     }
     let mut reader = ProgressReader::new(&known.tree, removed);
     // A later operation may name nodes that the tree does not have yet.
@@ -133,11 +152,26 @@ fn read_operations(
                 return Ok(log);
             }
             if operations.get(head.id).is_none() {
-                state.visit_facts(head.id, &mut |fact| reader.add_fact(&fact, head.at))?;
-                operations.insert(head.id, reader.take_operation());
+                let mut about_prose = Vec::new();
+                state.visit_facts(head.id, &mut |fact| {
+                    reader.add_fact(&fact, head.at);
+                    if prose.concerns(&fact) {
+                        about_prose.push(fact);
+                    }
+                })?;
+                let measured = MeasuredOperation {
+                    progress: reader.take_operation(),
+                    about_prose,
+                };
+                operations.insert(head.id, measured);
             }
-            if let Some(operation) = operations.get(head.id) {
-                log.add_operation(operation, &day);
+            let Some(measured) = operations.get(head.id) else {
+                continue;
+            };
+            log.add_operation(&measured.progress, &day);
+            let facts = &measured.about_prose;
+            for change in prose.measure_operation(head.at, facts, |_| true, |_, _| true) {
+                log.add_words(change.words, &name_day(change.at));
             }
         }
     }

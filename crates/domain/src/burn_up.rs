@@ -18,7 +18,7 @@ pub struct PlanTotals {
     pub complete: i64,
     /// Words in the plans.
     pub plan_words: i64,
-    /// Words of prose that was recorded; prose written by hand has no history.
+    /// Words of prose, written by hand or by a model.
     pub prose_words: i64,
 }
 

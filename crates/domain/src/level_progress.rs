@@ -10,7 +10,6 @@ use serde::Serialize;
 use crate::burn_up::{DayTotals, PlanTotals, compute_burn_up};
 use crate::fact::Fact;
 use crate::ids::NodeId;
-use crate::memory::EntryKind;
 use crate::node::{Node, Progress, Status};
 use crate::time::Timestamp;
 use crate::tree::Tree;
@@ -19,8 +18,6 @@ use crate::tree::Tree;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperationProgress {
     levels: BTreeMap<String, PlanTotals>,
-    /// Words of prose.
-    words: i64,
     to_approval: Vec<i64>,
     to_completion: Vec<i64>,
 }
@@ -109,18 +106,6 @@ impl<'t> ProgressReader<'t> {
                 let took = self.time_since_creation(*node, at);
                 self.operation.to_approval.extend(took);
             }
-            Fact::RecordChanged {
-                record,
-                before,
-                after,
-            } if record.kind == EntryKind::Scene.as_str() => {
-                let count = |body: &Option<serde_json::Value>| {
-                    let body = body.as_ref();
-                    body.and_then(|body| body["words"].as_i64())
-                        .unwrap_or_default()
-                };
-                self.operation.words += count(after) - count(before);
-            }
             _ => {}
         }
     }
@@ -183,11 +168,13 @@ impl ProgressLog {
             let days = self.changes.entry(level.clone()).or_default();
             *days.entry(day.to_owned()).or_default() += *change;
         }
-        if operation.words != 0 {
-            *self.words.entry(day.to_owned()).or_default() += operation.words;
-        }
         self.to_approval.extend(&operation.to_approval);
         self.to_completion.extend(&operation.to_completion);
+    }
+
+    /// Adds words of prose that were written on a day.
+    pub fn add_words(&mut self, words: i64, day: &str) {
+        *self.words.entry(day.to_owned()).or_default() += words;
     }
 
     /// Returns the totals of a level at the end of each day.

@@ -59,6 +59,7 @@ pub mod profile;
 pub mod project_kind;
 pub mod prompt_focus;
 pub mod prose;
+pub mod prose_history;
 pub mod rebase;
 pub mod record;
 pub mod revalidation;

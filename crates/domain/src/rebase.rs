@@ -16,6 +16,7 @@ use crate::node::{Node, NodeStatus};
 use crate::plan_document::DocumentRecord;
 use crate::presence::AbsentNode;
 use crate::prose::ProseBasis;
+use crate::prose_history::ProseCount;
 use crate::record::{RecordKey, Recorded};
 use crate::session::Session;
 use crate::work::claim::Claim;
@@ -109,6 +110,7 @@ fn visit_record_key(record: &mut RecordKey, ids: &mut dyn IdVisitor) {
         Assessment::KIND,
         RemovedScenario::KIND,
         ProseBasis::KIND,
+        ProseCount::KIND,
         DeclinedQuestion::KIND,
     ];
     if by_node.contains(&kind) {

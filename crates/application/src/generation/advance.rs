@@ -29,6 +29,7 @@ use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
 use crate::memory::prose_files::note_read_texts;
 use crate::memory::scene_readings::{JudgedText, SceneChange, apply_changes};
+use crate::prose_counts::{NewCount, ProseMeasure, count_facts};
 use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
 use crate::tick::spending::spending_facts;
@@ -364,6 +365,11 @@ fn commit_scene(
         let known = record::read_record::<ProseBasis>(&*tx, &key)?;
         more.change_record(&key, known.as_ref(), Some(&ProseBasis { plan }));
     }
+    let new = NewCount {
+        node: node.id,
+        found: ProseMeasure::of_text(&text, ctx.clock.now()),
+    };
+    more.extend(count_facts(&*tx, tree, &[new])?);
     record_generation(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
     // Before the commit: which files are about to be written must survive a crash.
     memory_files.register_changes(ctx, &mut *tx, &memory)?;

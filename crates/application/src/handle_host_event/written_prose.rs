@@ -7,12 +7,14 @@ use domain::operation::Verb;
 use domain::ports::Transaction;
 use domain::prose::{ProseBasis, find_stale_reason};
 use domain::record::{self, ChangeRecords};
+use domain::tree::Tree;
 
 use super::gather::written_outputs;
 use super::plans::find_recorded;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::load_node_path;
+use crate::prose_counts::{NewCount, count_facts, measure_prose_file};
 
 /// Records the plan's version and the progress of each output that a call wrote. Returns warnings
 /// for the agent about those that were written from a plan they should not have been.
@@ -53,9 +55,21 @@ pub(super) fn record_written_prose(
                 after: Progress::Active,
             });
         }
+        // Sessions are told that a plan is being written once, and not of every paragraph.
+        let verb = match facts.is_empty() {
+            true => Verb::Write,
+            false => Verb::Progress,
+        };
+        if let Some(found) = measure_prose_file(ctx, &file) {
+            let node = node.id;
+            facts.extend(count_facts(
+                &*tx,
+                &Tree::default(),
+                &[NewCount { node, found }],
+            )?);
+        }
         if !facts.is_empty() {
-            let mut operation =
-                ctx.new_operation(Verb::Progress, format!("{path} is being written"));
+            let mut operation = ctx.new_operation(verb, format!("{path} is being written"));
             operation.facts = facts;
             tx.record_operation(operation)?;
         }

@@ -2,7 +2,7 @@
 
 use application::make_outline::{OutlineRequest, make_outline};
 use application::plan_documents::create::create_document;
-use application::plan_stats::{StatsRequest, plan_stats};
+use application::plan_stats::{NodeCounts, StatsRequest, plan_stats};
 use application::shape::ShapeChange;
 use domain::burn_up::PlanTotals;
 use domain::profile::built_in_profile;
@@ -70,6 +70,75 @@ fn statistics_count_words_targets_and_days() {
     let approved = i64::try_from(stats.total.approved).unwrap();
     assert_eq!(days, [(0, 0), (3, approved)]);
     assert_eq!(stats.history[0].totals.plan_words, 0);
+}
+
+/// Defect: the row of a level compared its target with the prose of that level alone, which acts and
+/// chapters do not have.
+#[test]
+fn each_level_has_its_target_and_how_much_of_it_is_written() {
+    let world = World::with_story();
+    let plan = |target: &str, name: &str| format!("---\n{target}---\n# {name}\n");
+    world.files.edit(ACT, &plan("", "act-1"));
+    world
+        .files
+        .edit(CHAPTER, &plan("target: 20\n", "chapter-01"));
+    world.files.edit(PROSE, "Пять слов есть в тексте.\n");
+    // Its prose aims at nothing.
+    world
+        .files
+        .edit("acts/act-1/chapters/chapter-02/plan.md", "# chapter-02\n");
+    world.files.edit(
+        "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md",
+        "# scene-0201\n",
+    );
+    let other = "acts/act-1/chapters/chapter-02/content/scene-0201.md";
+    world.files.edit(other, "Ещё три слова.\n");
+    let stats = plan_stats(&world.ctx(), &StatsRequest::default()).unwrap();
+    let aim = |counts: &NodeCounts| (counts.target, counts.target_percent);
+    let levels: Vec<_> = stats
+        .levels
+        .iter()
+        .map(|level| (level.level.as_str(), aim(&level.counts)))
+        .collect();
+    let of_chapter = (Some(20), Some(25));
+    assert_eq!(
+        levels,
+        [
+            ("act", of_chapter),
+            ("chapter", of_chapter),
+            ("scene", (None, None))
+        ]
+    );
+    assert_eq!(aim(&stats.total), of_chapter);
+    assert_eq!(aim(&stats.nodes[0].counts), of_chapter);
+    assert_eq!(stats.total.prose_words, 8);
+    world.files.edit(ACT, &plan("target: 1k\n", "act-1"));
+    let stats = plan_stats(&world.ctx(), &StatsRequest::default()).unwrap();
+    // Its own target is not added to those below it, and all of its prose counts.
+    assert_eq!(aim(&stats.levels[0].counts), (Some(1_000), Some(0)));
+    assert_eq!(aim(&stats.levels[1].counts), of_chapter);
+}
+
+#[test]
+fn prose_written_by_hand_is_counted_once() {
+    let world = World::with_story();
+    world.files.edit(PROSE, "Пять слов есть в тексте.\n");
+    let request = StatsRequest {
+        days: 2,
+        ..StatsRequest::default()
+    };
+    plan_stats(&world.ctx(), &request).unwrap();
+    let head = world.head();
+    plan_stats(&world.ctx(), &request).unwrap();
+    assert_eq!(world.head(), head, "nothing changed, nothing is recorded");
+    world.files.edit(PROSE, "Два слова.\n");
+    let stats = plan_stats(&world.ctx(), &request).unwrap();
+    assert_eq!(world.head().0, head.0 + 1);
+    assert_eq!(stats.history[1].totals.prose_words, 2);
+    world.files.delete(PROSE);
+    let stats = plan_stats(&world.ctx(), &request).unwrap();
+    assert_eq!(stats.total.prose_words, 0);
+    assert_eq!(world.head().0, head.0 + 2);
 }
 
 #[test]

@@ -15,7 +15,8 @@ use crate::wiring::App;
 /// Show counts, words, targets and the burn-up of the plans
 ///
 /// `target: 90000` in the front matter of a plan is the number of words of prose it aims at; a plan
-/// without one aims at the sum of those below it.
+/// without one aims at the sum of those below it. Prose written by hand counts on the day its file was
+/// last changed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl stats
@@ -81,9 +82,7 @@ fn render_target(counts: &NodeCounts) -> String {
     let Some(target) = counts.target else {
         return String::new();
     };
-    let written = counts.prose_words as u64;
-    // `target: 0` is possible in a file.
-    let percent = written.saturating_mul(100) / target.max(1);
+    let percent = counts.target_percent.unwrap_or_default();
     format!("{target} ({percent} %)")
 }
 
@@ -107,12 +106,12 @@ fn print_nodes(app: &App, stats: &PlanStats) {
     }
     app.ui.print_blank_line();
     for node in &stats.nodes {
-        let target = match node.counts.target {
-            Some(target) => format!(" of {target}"),
-            None => String::new(),
+        let (target, percent) = match (node.counts.target, node.counts.target_percent) {
+            (Some(target), Some(percent)) => (format!(" of {target}"), format!(" ({percent} %)")),
+            _ => (String::new(), String::new()),
         };
         app.ui.print_line(format_args!(
-            "{}{}  {}  {} of {} approved, {}{target} words written{}",
+            "{}{}  {}  {} of {} approved, {}{target} words written{percent}{}",
             styled(BOLD, &node.path),
             title_suffix(node.title.as_deref()),
             render_node_status(node.status),
