@@ -12,6 +12,7 @@ mod report;
 pub(crate) mod scale;
 pub(crate) mod search;
 mod server;
+pub(crate) mod shape;
 pub(crate) mod story;
 pub(crate) mod team;
 pub(crate) mod tickets;

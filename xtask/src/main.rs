@@ -1,6 +1,6 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks, fault injection.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask dist`, `cargo xtask record`, `cargo xtask bench [hooks|work|tickets|git|search|web|team|compare OLD_TL|scale OLD_TL] [--quick]`,
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask dist`, `cargo xtask record`, `cargo xtask bench [hooks|work|tickets|git|search|shape|web|team|compare OLD_TL|scale OLD_TL] [--quick]`,
 //! `cargo xtask faults`. The product never uses anything from here.
 
 mod bench;
@@ -34,6 +34,7 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask bench tickets [--quick] new, next and status with 100 and 10,000 tickets
        cargo xtask bench git [--quick] [--release]   checkouts, worktrees, clones, claims and checks with 10,000 plans
        cargo xtask bench search [--quick] [--release]   searches over 10,000 plans
+       cargo xtask bench shape [TL] [--quick]   search, index update, insertion and bulk approval against their limits
        cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
        cargo xtask bench team [--quick]    hooks through a team server on PostgreSQL
        cargo xtask bench compare OLD_TL [NEW_TL] [--quick]   commands and hooks of this tree, or of NEW_TL, beside those of another build
@@ -116,6 +117,8 @@ fn run_bench(options: &[&str]) -> Option<Outcome> {
         ["tickets"] => bench::tickets::bench(length),
         ["git"] => bench::git::bench(length, build),
         ["search"] => bench::search::bench(length, build),
+        ["shape"] => bench::shape::bench(None, length),
+        ["shape", program] => bench::shape::bench(Some(program), length),
         ["web"] => bench::web::bench(length),
         ["team"] => bench::team::bench(length),
         ["compare", old] => bench::compare::bench(old, None, length),
