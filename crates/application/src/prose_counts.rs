@@ -11,7 +11,7 @@ use domain::generation::reading::SceneReading;
 use domain::ids::{NodeId, Principal};
 use domain::memory::EntryKind;
 use domain::operation::Verb;
-use domain::ports::{FileReadResult, FileStamp, Snapshot};
+use domain::ports::{FileReadResult, FileStatResult, Snapshot};
 use domain::prose_history::{ProseCount, ProseHistory, read_words};
 use domain::record::{self, ChangeRecords};
 use domain::search::split_words;
@@ -46,17 +46,17 @@ impl ProseMeasure {
 /// Measures a prose file; `None` if it cannot be read.
 pub(crate) fn measure_prose_file(ctx: &Context<'_>, path: &str) -> Option<ProseMeasure> {
     // Read from the file and not from a record: people write and edit prose by hand as well.
-    match ctx.files.read_file(path, MAX_PROSE_BYTES) {
-        FileReadResult::Text { text, stamp } => {
-            let modified = |stamp: FileStamp| {
-                Timestamp::from_millis(stamp.modified_ns.div_euclid(NANOS_PER_MILLI))
-            };
-            // Without a stamp it was modified just now.
-            let edited_at = stamp.map_or_else(|| ctx.clock.now(), modified);
-            Some(ProseMeasure::of_text(&text, edited_at))
+    let FileReadResult::Text { text, .. } = ctx.files.read_file(path, MAX_PROSE_BYTES) else {
+        return None;
+    };
+    // Not the stamp of the text, which is missing where the file may still change: only the day counts.
+    let edited_at = match ctx.files.stat_file(path) {
+        FileStatResult::Present(stamp) => {
+            Timestamp::from_millis(stamp.modified_ns.div_euclid(NANOS_PER_MILLI))
         }
-        _ => None,
-    }
+        _ => ctx.clock.now(),
+    };
+    Some(ProseMeasure::of_text(&text, edited_at))
 }
 
 /// A plan whose prose has another number of words than at the last count.

@@ -62,9 +62,24 @@ pub(crate) fn bench(program: Option<&str>, length: Length) -> Outcome {
         .map_err(|error| format!("no directory for the benchmark: {error}"))?;
     let sizes = Sizes::of(length);
     say("| case | plans | rounds | p50 | p95 | limit |\n| --- | ---: | ---: | ---: | ---: | --- |");
-    bench_search(&program, &folder.path().join("search"), sizes.searched, length)?;
-    bench_insert(&program, &folder.path().join("insert"), sizes.shaped, length)?;
-    bench_approval(&program, &folder.path().join("approve"), sizes.approved, length)
+    bench_search(
+        &program,
+        &folder.path().join("search"),
+        sizes.searched,
+        length,
+    )?;
+    bench_insert(
+        &program,
+        &folder.path().join("insert"),
+        sizes.shaped,
+        length,
+    )?;
+    bench_approval(
+        &program,
+        &folder.path().join("approve"),
+        sizes.approved,
+        length,
+    )
 }
 
 fn make_story(program: &Path, folder: &Path, shape: Shape) -> Result<Story, String> {
@@ -95,7 +110,12 @@ fn bench_search(program: &Path, folder: &Path, shape: Shape, length: Length) -> 
     }
     let plans = shape.node_count();
     say_row("`tl search`, index up to date", plans, &warm, "p95 25 ms");
-    say_row("index update after one changed plan", plans, &updates, "p50 3 ms");
+    say_row(
+        "index update after one changed plan",
+        plans,
+        &updates,
+        "p50 3 ms",
+    );
     Ok(())
 }
 
@@ -119,7 +139,9 @@ fn bench_approval(program: &Path, folder: &Path, shape: Shape, length: Length) -
     story.tl(&approve)?;
     let written = count_journal_entries(&story)? - entries;
     if written != 1 {
-        return Err(format!("the approval wrote {written} journal entries instead of one"));
+        return Err(format!(
+            "the approval wrote {written} journal entries instead of one"
+        ));
     }
     story.tl(&["undo", "--yes"])?;
     let taken = sample_reverted(&story, &approve, length)?;
@@ -129,7 +151,11 @@ fn bench_approval(program: &Path, folder: &Path, shape: Shape, length: Length) -
 }
 
 /// Measures a command that is undone after each round.
-fn sample_reverted(story: &Story, command: &[&str], length: Length) -> Result<Vec<Duration>, String> {
+fn sample_reverted(
+    story: &Story,
+    command: &[&str],
+    length: Length,
+) -> Result<Vec<Duration>, String> {
     let rounds = length.rounds().min(25);
     let mut taken = Vec::new();
     for round in 0..rounds + WARM_UP {

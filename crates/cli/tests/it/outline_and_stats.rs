@@ -77,7 +77,7 @@ fn prose_written_by_hand_is_in_the_history_on_its_day() {
 fn prose_that_an_agent_wrote_is_counted_at_once() {
     let project = planned();
     let session = project.session("writer");
-    session.write(PROSE, "one two three");
+    let _ = session.write(PROSE, "one two three");
     let counted = project.json(&["log", "--limit", "3"]).to_string();
     assert!(counted.contains("is being written"), "{counted}");
     assert_eq!(prose_by_day(&project), [0, 0, 3]);
