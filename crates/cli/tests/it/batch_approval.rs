@@ -1,7 +1,7 @@
 //! Decisions about several plans: one question, one answer, one operation, on every edge.
 
 use serde_json::json;
-use testkit::Project;
+use testkit::{Answer, Project};
 
 use crate::hook_gates::answering;
 use crate::mcp::{Client, Era, structured};
@@ -115,7 +115,9 @@ fn a_no_to_several_plans_is_told_to_the_agent() {
         project.configure("policy.approval", "\"human\"");
         project.ok(&["status"]);
         let agent = project.session("agent");
-        agent.prompt("/plan-chapter 1");
+        let _ = agent.start("startup");
+        let _ = agent.prompt("go on");
+        let _ = agent.read(Project::ACT);
         let since = project.json(&["log", "--limit", "1"])[0]["operation"].to_string();
         let Some(refused) = answering(&project, question, "n\n") else {
             return;
@@ -128,7 +130,9 @@ fn a_no_to_several_plans_is_told_to_the_agent() {
             "{question:?}"
         );
         assert_eq!(text(&waited["decision"], "by"), "human:mara");
-        let told = agent.prompt("go on").context().unwrap_or_default();
+        let input = json!({ "command": "ls" });
+        let calls = [agent.before("Bash", &input), agent.after("Bash", &input)];
+        let told: String = calls.iter().filter_map(Answer::context).collect();
         assert!(
             told.contains("the person was asked and did not decide"),
             "{question:?}: {told}"
