@@ -44,6 +44,7 @@ mod reviews;
 mod search;
 mod shape;
 mod shape_attached;
+mod shape_on_disk;
 mod shape_tickets;
 mod shared_state;
 mod story_progress;
