@@ -2,7 +2,7 @@
 //! first count of a plan from the memory's record of its scene.
 //!
 //! Operations are read backwards, newest first, from what is recorded now. A count says how many words a
-//! file had, whoever wrote them; the memory knows only scenes that were generated or read.
+//! file had, by hand or by a model; the memory knows only scenes that were generated or read.
 
 use std::collections::HashMap;
 
