@@ -16,7 +16,7 @@ use application::undo::{UndoTarget, undo_operations};
 use application::{Context, Failure};
 use domain::approval::Force;
 use domain::ids::{NodeId, Principal, StoreId, VersionHash};
-use domain::node::{Progress, Status};
+use domain::node::{Node, Progress, Status};
 use domain::operation::Channel;
 use domain::policy::Policy;
 use domain::ports::{Clock, Store};
@@ -234,11 +234,11 @@ fn write_book(project: &Project, dice: &mut Dice<'_>) {
 fn random_change(tree: &Tree, dice: &mut Dice<'_>) -> ShapeChange {
     let nodes = tree.all_preorder();
     let node = nodes[dice.roll(nodes.len())];
-    let alike: Vec<_> = nodes
-        .iter()
-        .filter(|other| other.level == node.level)
-        .collect();
-    let other = alike[dice.roll(alike.len())];
+    let is_alike = |other: &&&Node| other.level == node.level && other.id != node.id;
+    let alike: Vec<_> = nodes.iter().filter(is_alike).collect();
+    let other = alike
+        .get(dice.roll(alike.len()))
+        .map_or(node, |other| **other);
     let words = |id: NodeId| vec![tree.alias_path(tree.get(id).unwrap())];
     let name = |id: NodeId| words(id).remove(0);
     match dice.roll(9) {
