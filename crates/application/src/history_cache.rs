@@ -27,7 +27,7 @@ impl<T> Default for HistoryCache<T> {
 impl<T> HistoryCache<T> {
     /// Forgets every value if the history is not the one they are of: an older state was restored, or it
     /// is another project's. Returns whether the values are still those of this history.
-    pub(crate) fn follow(&mut self, state: &dyn Snapshot) -> Result<bool, StoreFault> {
+    pub(crate) fn follow_history(&mut self, state: &dyn Snapshot) -> Result<bool, StoreFault> {
         let is_same = match self.head {
             Some((known, hash)) => state.chain_hash(known)? == Some(hash),
             None => true,
@@ -41,17 +41,17 @@ impl<T> HistoryCache<T> {
     }
 
     /// Forgets every value.
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn forget_values(&mut self) {
         self.operations.clear();
     }
 
     /// Returns the value of an operation, if it is known.
-    pub(crate) fn get(&self, operation: OperationId) -> Option<&T> {
+    pub(crate) fn find_value(&self, operation: OperationId) -> Option<&T> {
         self.operations.get(&operation)
     }
 
     /// Keeps the value of an operation of the history that was followed last.
-    pub(crate) fn insert(&mut self, operation: OperationId, value: T) {
+    pub(crate) fn keep_value(&mut self, operation: OperationId, value: T) {
         self.operations.insert(operation, value);
     }
 }

@@ -566,10 +566,10 @@ impl WordCounts {
         state: &dyn Snapshot,
         prose: &ProseHistory,
     ) -> Result<(), Failure> {
-        self.operations.follow(state)?;
+        self.operations.follow_history(state)?;
         let counted: BTreeSet<NodeId> = prose.counted_nodes().collect();
         if self.counted != counted {
-            self.operations.clear();
+            self.operations.forget_values();
             self.counted = counted;
         }
         Ok(())
@@ -616,7 +616,7 @@ impl WordCounts {
         }
         let scope = log.scope.as_ref();
         if scope.is_none()
-            && let Some(known) = self.operations.get(id)
+            && let Some(known) = self.operations.find_value(id)
         {
             return Ok(known.clone());
         }
@@ -635,7 +635,7 @@ impl WordCounts {
         }
         let measured = (change, prose);
         if scope.is_none() {
-            self.operations.insert(id, measured.clone());
+            self.operations.keep_value(id, measured.clone());
         }
         Ok(measured)
     }

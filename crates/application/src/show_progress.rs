@@ -128,12 +128,12 @@ fn read_operations(
         removed,
         counted,
     } = cache;
-    if !operations.follow(state)? {
+    if !operations.follow_history(state)? {
         *removed = RemovedNodes::default();
     }
     let counted_now: BTreeSet<NodeId> = prose.counted_nodes().collect();
     if *counted != counted_now {
-        operations.clear();
+        operations.forget_values();
         *counted = counted_now;
     }
     let mut reader = ProgressReader::new(&known.tree, removed);
@@ -151,7 +151,7 @@ fn read_operations(
             if day < *first {
                 return Ok(log);
             }
-            if operations.get(head.id).is_none() {
+            if operations.find_value(head.id).is_none() {
                 let mut about_prose = Vec::new();
                 state.visit_facts(head.id, &mut |fact| {
                     reader.add_fact(&fact, head.at);
@@ -163,9 +163,9 @@ fn read_operations(
                     progress: reader.take_operation(),
                     about_prose,
                 };
-                operations.insert(head.id, measured);
+                operations.keep_value(head.id, measured);
             }
-            let Some(measured) = operations.get(head.id) else {
+            let Some(measured) = operations.find_value(head.id) else {
                 continue;
             };
             log.add_operation(&measured.progress, &day);

@@ -1,11 +1,8 @@
 //! The dashboard's gates page and changes of shape, and how `tl serve` announces several projects.
 
-#![expect(clippy::disallowed_methods, reason = "a test makes a second project")]
-
 use std::io::{BufRead, BufReader};
 
 use serde_json::json;
-use testkit::Project;
 
 use crate::dashboard::{Browser, drafted};
 use crate::planned;
