@@ -13,7 +13,7 @@ use domain::ports::{FileFault, Snapshot, TrackedState, Transaction};
 use domain::secrets::mask_secrets;
 use domain::time::Timestamp;
 use domain::tree::Tree;
-use domain::version::backup_name;
+use domain::version::{BACKUP_FOLDER, backup_name};
 
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
@@ -111,9 +111,9 @@ pub(crate) fn write_backup(
         .rsplit_once('/')
         .map_or(("", path.as_str()), |(folder, name)| (folder, name));
     let folder = if folder.is_empty() {
-        "backups".to_owned()
+        BACKUP_FOLDER.to_owned()
     } else {
-        format!("{folder}/backups")
+        format!("{folder}/{BACKUP_FOLDER}")
     };
     keep_out_of_git(ctx, &folder);
     // Backups are named by the second. Creating exclusively and counting up never replaces an

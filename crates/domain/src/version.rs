@@ -7,6 +7,9 @@ use crate::ids::{CanonicalHash, Digest32, NodeId, OperationId, VersionHash};
 use crate::node::ParentVersion;
 use crate::time::Timestamp;
 
+/// The folder beside a plan with readable copies of its earlier texts.
+pub const BACKUP_FOLDER: &str = "backups";
+
 /// Returns the canonical hash, which ignores line endings, trailing blanks, runs of empty lines and
 /// empty lines at either end.
 #[must_use]
@@ -305,7 +308,7 @@ pub fn backup_path_beside(file: &str, backup: &str) -> Option<String> {
     let dot = if ending.is_empty() { "" } else { "." };
     let slash = if folder.is_empty() { "" } else { "/" };
     Some(format!(
-        "{folder}{slash}backups/{stem}-{moment}{dot}{ending}"
+        "{folder}{slash}{BACKUP_FOLDER}/{stem}-{moment}{dot}{ending}"
     ))
 }
 

@@ -16,6 +16,7 @@ use domain::record::{self, ChangeRecords};
 use domain::review::Review;
 use domain::tick::{ModelSpending, offline};
 use domain::tree::Tree;
+use domain::version::BACKUP_FOLDER;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -400,7 +401,7 @@ fn back_up_prose(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failur
         return Ok(());
     }
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let backups = format!("{folder}/backups");
+    let backups = format!("{folder}/{BACKUP_FOLDER}");
     let backups = backups.trim_start_matches('/');
     keep_out_of_git(ctx, backups);
     for attempt in 1..1_000 {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use domain::node::Node;
 use domain::ports::{FileStatResult, FolderEntry, FolderEntryKind};
 use domain::profile::{FilePattern, Level, find_expected_path, is_misspelt_plan_folder};
+use domain::version::BACKUP_FOLDER;
 
 use super::{ParentFolder, Scanner};
 use crate::context::{Context, Notice};
@@ -98,6 +99,8 @@ impl Scanner<'_, '_> {
             _ => format!("{folder}/{}", entry.name),
         };
         match entry.kind {
+            // It has another entry after every recorded edit, which would end the scan cache.
+            FolderEntryKind::Folder if entry.name == BACKUP_FOLDER => {}
             FolderEntryKind::Folder => self.report_misplaced_in(&path),
             FolderEntryKind::File => self.report_wrong_place(path),
             FolderEntryKind::Other => {}

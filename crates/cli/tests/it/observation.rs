@@ -476,3 +476,28 @@ fn many_edits_are_recorded_as_by_a_scan_without_the_cache() {
         }
     }
 }
+
+/// A recorded edit keeps a readable copy of the text before, in a folder that no plan can be in: it is no
+/// reason to scan everything again.
+#[test]
+fn the_look_after_a_recorded_edit_finds_everything_as_it_was() {
+    use std::os::unix::fs::MetadataExt as _;
+    let project = planned();
+    project.write(Project::ACT, "# Act\n\nFirst.\n");
+    project.ok(&["status"]);
+    for text in ["Second.", "Third."] {
+        // Long enough for stamps to be trusted.
+        std::thread::sleep(Duration::from_millis(60));
+        project.ok(&["status"]);
+        project.write(Project::ACT, format!("# Act\n\n{text}\n"));
+        std::thread::sleep(Duration::from_millis(60));
+        project.ok(&["status"]);
+        let cache = project.root().join(".throughline/looks.bin");
+        let written = || fs::metadata(&cache).expect("it is there").ino();
+        let recorded = written();
+        project.ok(&["status"]);
+        // A scan of everything replaces the file.
+        assert_eq!(written(), recorded, "{text}");
+    }
+    assert_eq!(crate::names_in(&project, "acts/act-1/backups").len(), 3);
+}

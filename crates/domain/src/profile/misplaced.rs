@@ -7,12 +7,13 @@
 //! (`scene-0207` in chapter 1). A file without any of a level's words is not a plan.
 
 use super::{FilePattern, Level, Profile, ReadAlias, locate_output, locate_plan, parent_folder};
+use crate::version::BACKUP_FOLDER;
 
 /// Returns the path a file should have that looks like a plan; `None` if it is one, or is none.
 #[must_use]
 pub fn find_expected_path(profiles: &[Profile], path: &str) -> Option<String> {
     // Most files of a repository end here.
-    if !path.to_lowercase().ends_with(".md") || path.split('/').any(|part| part == "backups") {
+    if !path.to_lowercase().ends_with(".md") || path.split('/').any(|part| part == BACKUP_FOLDER) {
         return None;
     }
     if locate_plan(profiles, path).is_some() || locate_output(profiles, path).is_some() {
