@@ -7,7 +7,7 @@
 //! tokenizer decides nothing, and every index returns the same results.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use domain::ports::{SearchIndex, StoreFault};
 use domain::search::MatchMode;
 use domain::search::documents::{
-    DocumentKey, DocumentKind, IndexedDocument, ProseTurn, SearchDocument,
+    DocumentKey, DocumentKind, IndexedDocument, ProseFolders, SearchDocument,
 };
 use domain::search::expansion::{ExpandedQuery, PhrasePattern};
 use domain::search::memory_index::TITLE_WEIGHT;
@@ -26,7 +26,7 @@ use crate::engine::io_fault;
 use crate::tables::records::prefix_end;
 
 /// Changes with the tables and with how words are extracted.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
 /// Bits of a row within the range of its kind.
 const ROW_BITS: u32 = 40;
@@ -47,7 +47,7 @@ const SCHEMA: &str = "
         prose_path TEXT,
         prose_folder TEXT
     ) STRICT;
-    CREATE INDEX document_prose ON document (prose_folder) WHERE prose_folder IS NOT NULL;
+    CREATE INDEX document_prose ON document (prose_folder, kind) WHERE prose_folder IS NOT NULL;
     CREATE UNIQUE INDEX document_key ON document (kind, key);
     CREATE TABLE term (word TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE VIRTUAL TABLE search USING fts5 (
@@ -195,40 +195,42 @@ impl SearchIndex for SearchFile {
         })
     }
 
-    fn plans_by_prose_folder(&self, after: &str, most: usize) -> Result<ProseTurn, StoreFault> {
+    fn list_prose_folders(&self, after: &str, most: usize) -> Result<ProseFolders, StoreFault> {
         self.with_connection(|connection| {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             let mut folders = connection.prepare_cached(
                 "SELECT DISTINCT prose_folder FROM document WHERE prose_folder > ?1 \
                  ORDER BY prose_folder LIMIT ?2",
             )?;
-            let folders: Vec<String> = folders
-                .query_map(params![after, most], |row| row.get(0))?
+            let folders = folders.query_map(params![after, most], |row| row.get(0))?;
+            let mut folders: ProseFolders = folders
+                .map(|folder| Ok((folder?, BTreeMap::new())))
                 .collect::<rusqlite::Result<_>>()?;
-            let Some(last) = folders.last().cloned() else {
-                return Ok(ProseTurn::default());
+            let Some(last) = folders.keys().next_back().cloned() else {
+                return Ok(folders);
             };
+            let mut prose = connection.prepare_cached(
+                "SELECT prose_folder, key, mark FROM document \
+                 WHERE kind = 'prose' AND prose_folder > ?1 AND prose_folder <= ?2",
+            )?;
+            let mut prose = prose.query([after, last.as_str()])?;
+            while let Some(row) = prose.next()? {
+                let folder: String = row.get(0)?;
+                let marks = folders.entry(folder).or_default();
+                marks.insert(row.get(1)?, row.get(2)?);
+            }
+            Ok(folders)
+        })
+    }
+
+    fn plans_of_prose_folder(&self, folder: &str) -> Result<Vec<IndexedDocument>, StoreFault> {
+        self.with_connection(|connection| {
             let mut plans = connection.prepare_cached(
                 "SELECT key, mark, prose_path FROM document \
-                 WHERE prose_folder > ?1 AND prose_folder <= ?2 ORDER BY prose_folder, key",
+                 WHERE kind = 'plan' AND prose_folder = ?1 ORDER BY key",
             )?;
-            let documents = plans.query_map([after, last.as_str()], |row| {
-                read_document(DocumentKind::Plan, row)
-            })?;
-            let documents = documents.collect::<rusqlite::Result<_>>()?;
-            let mut prose = connection.prepare_cached(
-                "SELECT prose.key, prose.mark FROM document AS plan \
-                 JOIN document AS prose ON prose.kind = 'prose' AND prose.key = plan.key \
-                 WHERE plan.prose_folder > ?1 AND plan.prose_folder <= ?2",
-            )?;
-            let marks =
-                prose.query_map([after, last.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(ProseTurn {
-                documents,
-                folders: folders.len(),
-                prose_marks: marks.collect::<rusqlite::Result<_>>()?,
-                last_folder: last,
-            })
+            let plans = plans.query_map([folder], |row| read_document(DocumentKind::Plan, row))?;
+            plans.collect()
         })
     }
 

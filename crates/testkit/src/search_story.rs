@@ -1,5 +1,7 @@
 //! What every search index has to return; the same for each implementation.
 
+use std::collections::BTreeMap;
+
 use domain::ports::SearchIndex;
 use domain::search::MatchMode;
 use domain::search::documents::{
@@ -14,7 +16,8 @@ fn document(kind: DocumentKind, key: &str, title: &str, body: &str) -> SearchDoc
             key: key.to_owned(),
         },
         mark: format!("{title} {body}"),
-        prose_path: (kind == DocumentKind::Plan).then(|| format!("content/{}/{key}.md", key.len())),
+        prose_path: matches!(kind, DocumentKind::Plan | DocumentKind::Prose)
+            .then(|| format!("content/{}/{key}.md", key.len())),
         title: title.to_owned(),
         body: body.to_owned(),
     }
@@ -140,16 +143,32 @@ fn check_results(index: &dyn SearchIndex) {
 }
 
 fn check_prose_folders(index: &dyn SearchIndex) {
-    let keys = |after: &str, most: usize| -> (Vec<String>, usize, String) {
-        let turn = index.plans_by_prose_folder(after, most).expect("listed");
-        let keys = turn.documents.into_iter().map(|document| document.id.key);
-        (keys.collect(), turn.folders, turn.last_folder)
+    let folders = |after: &str, most: usize| -> Vec<(String, Vec<String>)> {
+        let folders = index.list_prose_folders(after, most).expect("listed");
+        let keys = |marks: BTreeMap<String, String>| marks.into_keys().collect();
+        folders
+            .into_iter()
+            .map(|(folder, marks)| (folder, keys(marks)))
+            .collect()
     };
-    let texts = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
-    assert_eq!(keys("", 1), (texts(&["1", "2"]), 1, "content/1".to_owned()));
-    assert_eq!(
-        keys("content/1", 5),
-        (texts(&["10", "11"]), 1, "content/2".to_owned())
-    );
-    assert_eq!(keys("content/2", 5), (Vec::new(), 0, String::new()));
+    let plans = |folder: &str| -> Vec<String> {
+        let plans = index.plans_of_prose_folder(folder).expect("listed");
+        plans.into_iter().map(|document| document.id.key).collect()
+    };
+    let all = folders("", 5);
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert_eq!(folders("", 1), all[..1]);
+    assert_eq!(folders("content/1", 5), all[1..]);
+    assert_eq!(folders("content/2", 5), []);
+    assert_eq!(plans("content/1"), ["1", "2"]);
+    assert_eq!(plans("content/2"), ["10", "11"]);
+    assert!(plans("content").is_empty());
+    // The prose that is in the index, by its plans.
+    let prose = index
+        .list_documents(&[DocumentKind::Prose])
+        .expect("listed");
+    let prose: Vec<String> = prose.into_iter().map(|document| document.id.key).collect();
+    let by_folder: Vec<String> = all.into_iter().flat_map(|(_, keys)| keys).collect();
+    assert_eq!(by_folder, prose);
+    assert!(!prose.is_empty());
 }

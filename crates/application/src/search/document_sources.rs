@@ -148,7 +148,7 @@ pub(super) fn read_prose_document(
             key: plan.key.clone(),
         },
         mark,
-        prose_path: None,
+        prose_path: Some(path.to_owned()),
         title: String::new(),
         body: read_prose_text(files, path)?,
     })

@@ -4,7 +4,7 @@
 //! after a move or a rename, with another history, or on a shared state, where a working copy's own
 //! texts are in no operation.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
@@ -351,37 +351,47 @@ fn index_prose(
     } else {
         MAX_PROSE_FOLDERS
     };
-    let mut turn = writer.index.plans_by_prose_folder(after, most)?;
-    let reached_end = turn.folders < most;
+    let mut folders = writer.index.list_prose_folders(after, most)?;
+    let mut last_folder = folders.keys().next_back().cloned().unwrap_or_default();
+    let reached_end = folders.len() < most;
     // Starts again at the first folder; when all fit into one turn, the position stays.
     if reached_end && !after.is_empty() {
-        let rest = writer
-            .index
-            .plans_by_prose_folder("", most - turn.folders)?;
-        turn.documents.extend(rest.documents);
-        turn.prose_marks.extend(rest.prose_marks);
-        turn.last_folder = rest.last_folder;
+        let rest = writer.index.list_prose_folders("", most - folders.len())?;
+        last_folder = rest.keys().next_back().cloned().unwrap_or_default();
+        folders.extend(rest);
     }
-    if turn.documents.is_empty() {
-        return Ok(String::new());
+    let mut kept = BTreeSet::new();
+    for (folder, marks) in folders {
+        index_prose_folder(ctx, &folder, marks, &mut kept, writer)?;
     }
-    let mut seen = BTreeSet::new();
-    let mut listed: HashMap<String, BTreeSet<String>> = HashMap::new();
-    for plan in &turn.documents {
-        let Some(path) = plan
-            .prose_path
-            .as_deref()
-            .filter(|_| seen.insert(&plan.id.key))
-        else {
+    // With everything in one turn there is no position to remember, and nothing to write.
+    Ok(if reached_end && after.is_empty() {
+        String::new()
+    } else {
+        last_folder
+    })
+}
+
+/// Compares the prose files of a folder with the index; `marks` are those of the prose that is in it. Adds the
+/// keys of prose that exists to `kept`.
+fn index_prose_folder(
+    ctx: &Context<'_>,
+    folder: &str,
+    mut marks: BTreeMap<String, String>,
+    kept: &mut BTreeSet<String>,
+    writer: &mut IndexWriter<'_>,
+) -> Result<(), Failure> {
+    // One listing instead of a stat of every file: most plans of a book have no prose yet.
+    let entries = ctx.files.list_folder(folder);
+    if entries.is_empty() && marks.is_empty() {
+        return Ok(());
+    }
+    let names: BTreeSet<String> = entries.into_iter().map(|entry| entry.name).collect();
+    for plan in writer.index.plans_of_prose_folder(folder)? {
+        let Some(path) = plan.prose_path.as_deref() else {
             continue;
         };
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        // One listing instead of a look at every file: most plans of a book have no prose yet.
-        let names = listed.entry(folder.to_owned()).or_insert_with(|| {
-            let entries = ctx.files.list_folder(folder);
-            entries.into_iter().map(|entry| entry.name).collect()
-        });
-        let known = turn.prose_marks.get(&plan.id.key);
+        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
         let found = if names.contains(name) {
             ctx.files.stat_file(path)
         } else {
@@ -389,29 +399,24 @@ fn index_prose(
         };
         match found {
             FileStatResult::Present(stamp) => {
-                let mark = prose_mark(&stamp);
-                if known != Some(&mark)
+                let (known, mark) = (marks.remove(&plan.id.key), prose_mark(&stamp));
+                kept.insert(plan.id.key.clone());
+                if known.as_ref() != Some(&mark)
                     && let Some(prose) = read_prose_document(ctx.files, &plan.id, path, mark)
                 {
                     writer.push_document(prose)?;
                 }
             }
-            FileStatResult::Missing | FileStatResult::Refused(_) => {
-                if known.is_some() {
-                    writer.removed.push(DocumentKey {
-                        kind: DocumentKind::Prose,
-                        key: plan.id.key.clone(),
-                    });
-                }
-            }
+            // Removed below.
+            FileStatResult::Missing | FileStatResult::Refused(_) => {}
             // Says nothing about the file.
-            FileStatResult::Unavailable(_) => {}
+            FileStatResult::Unavailable(_) => drop(marks.remove(&plan.id.key)),
         }
     }
-    // With everything in one turn there is no position to remember, and nothing to write.
-    Ok(if reached_end && after.is_empty() {
-        String::new()
-    } else {
-        turn.last_folder
-    })
+    let gone = marks.into_keys().filter(|key| !kept.contains(key));
+    writer.removed.extend(gone.map(|key| DocumentKey {
+        kind: DocumentKind::Prose,
+        key,
+    }));
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::StoreFault;
 use crate::search::MatchMode;
 use crate::search::documents::{
-    DocumentKey, DocumentKind, IndexedDocument, ProseTurn, SearchDocument,
+    DocumentKey, DocumentKind, IndexedDocument, ProseFolders, SearchDocument,
 };
 use crate::search::expansion::{ExpandedQuery, PhrasePattern};
 
@@ -24,11 +24,17 @@ pub trait SearchIndex {
     /// [`StoreFault`].
     fn list_documents(&self, kinds: &[DocumentKind]) -> Result<Vec<IndexedDocument>, StoreFault>;
 
-    /// Returns the plans whose prose belongs into the next `most` folders after `after`, in order.
+    /// Returns the next `most` folders after `after` into which prose of plans belongs.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn plans_by_prose_folder(&self, after: &str, most: usize) -> Result<ProseTurn, StoreFault>;
+    fn list_prose_folders(&self, after: &str, most: usize) -> Result<ProseFolders, StoreFault>;
+
+    /// Returns the plans whose prose belongs into a folder.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn plans_of_prose_folder(&self, folder: &str) -> Result<Vec<IndexedDocument>, StoreFault>;
 
     /// Replaces and removes documents, and stores the new position.
     ///

@@ -56,7 +56,7 @@ pub struct SearchDocument {
     pub id: DocumentKey,
     /// Changes with the text; a document with another mark is indexed again.
     pub mark: String,
-    /// The file that holds or will hold the prose of a plan.
+    /// Of a plan and its prose: the file that holds or will hold the prose.
     pub prose_path: Option<String>,
     pub title: String,
     pub body: String,
@@ -83,17 +83,9 @@ pub(crate) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Plans whose prose belongs into some consecutive folders.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProseTurn {
-    pub documents: Vec<IndexedDocument>,
-    /// Number of folders.
-    pub folders: usize,
-    /// The last of them; empty if there are none.
-    pub last_folder: String,
-    /// The marks of the prose of these plans that is in the index, by their keys.
-    pub prose_marks: BTreeMap<String, String>,
-}
+/// The next folders of prose, each with the marks of the prose in it that is in the index, by the keys of
+/// its plans.
+pub type ProseFolders = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The words of a document, as every index stores them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::documents::{
-    DocumentKey, DocumentKind, DocumentWords, IndexedDocument, ProseTurn, SearchDocument, folder_of,
+    DocumentKey, DocumentKind, DocumentWords, IndexedDocument, ProseFolders, SearchDocument,
+    folder_of,
 };
 use super::expansion::{ExpandedQuery, PhrasePattern};
 use super::{BM25_B, BM25_K1, MatchMode, word_rarity};
@@ -34,37 +35,34 @@ impl SearchIndex for MemorySearchIndex {
             .collect())
     }
 
-    fn plans_by_prose_folder(&self, after: &str, most: usize) -> Result<ProseTurn, StoreFault> {
-        let mut by_folder: BTreeMap<String, Vec<IndexedDocument>> = BTreeMap::new();
+    fn list_prose_folders(&self, after: &str, most: usize) -> Result<ProseFolders, StoreFault> {
+        let mut folders = ProseFolders::new();
         for (indexed, _) in self.documents.borrow().values() {
-            if let Some(path) = &indexed.prose_path {
-                let folder = folder_of(path).to_owned();
-                by_folder.entry(folder).or_default().push(indexed.clone());
-            }
-        }
-        let mut turn = ProseTurn::default();
-        // Whole folders: a folder is listed once for all its files, and a position within one could
-        // not be resumed.
-        for (folder, documents) in by_folder
-            .into_iter()
-            .filter(|(folder, _)| folder.as_str() > after)
-            .take(most)
-        {
-            turn.documents.extend(documents);
-            turn.folders += 1;
-            turn.last_folder = folder;
-        }
-        let known = self.documents.borrow();
-        for plan in &turn.documents {
-            let prose = DocumentKey {
-                kind: DocumentKind::Prose,
-                key: plan.id.key.clone(),
+            let Some(path) = &indexed.prose_path else {
+                continue;
             };
-            if let Some((indexed, _)) = known.get(&prose) {
-                turn.prose_marks.insert(prose.key, indexed.mark.clone());
+            let folder = folders.entry(folder_of(path).to_owned()).or_default();
+            if indexed.id.kind == DocumentKind::Prose {
+                folder.insert(indexed.id.key.clone(), indexed.mark.clone());
             }
         }
-        Ok(turn)
+        let next = folders
+            .into_iter()
+            .filter(|(folder, _)| folder.as_str() > after);
+        Ok(next.take(most).collect())
+    }
+
+    fn plans_of_prose_folder(&self, folder: &str) -> Result<Vec<IndexedDocument>, StoreFault> {
+        let is_in_folder = |indexed: &IndexedDocument| {
+            indexed.id.kind == DocumentKind::Plan
+                && indexed.prose_path.as_deref().map(folder_of) == Some(folder)
+        };
+        let documents = self.documents.borrow();
+        let indexed = documents.values().map(|(indexed, _)| indexed);
+        Ok(indexed
+            .filter(|indexed| is_in_folder(indexed))
+            .cloned()
+            .collect())
     }
 
     fn update_documents(

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use domain::ports::{SearchIndex, StoreFault};
 use domain::search::MatchMode;
 use domain::search::documents::{
-    DocumentKey, DocumentKind, IndexedDocument, ProseTurn, SearchDocument,
+    DocumentKey, DocumentKind, IndexedDocument, ProseFolders, SearchDocument,
 };
 use domain::search::expansion::{ExpandedQuery, PhrasePattern};
 use domain::search::memory_index::MemorySearchIndex;
@@ -24,8 +24,12 @@ impl SearchIndex for Shared {
         self.0.list_documents(kinds)
     }
 
-    fn plans_by_prose_folder(&self, after: &str, most: usize) -> Result<ProseTurn, StoreFault> {
-        self.0.plans_by_prose_folder(after, most)
+    fn list_prose_folders(&self, after: &str, most: usize) -> Result<ProseFolders, StoreFault> {
+        self.0.list_prose_folders(after, most)
+    }
+
+    fn plans_of_prose_folder(&self, folder: &str) -> Result<Vec<IndexedDocument>, StoreFault> {
+        self.0.plans_of_prose_folder(folder)
     }
 
     fn update_documents(
