@@ -2,6 +2,7 @@
 
 use domain::comment::Comment;
 use domain::ids::NodeId;
+use domain::memory::{Entry, name_ids_in};
 use domain::node::{Node, Status};
 use domain::ports::{SearchIndex, Snapshot};
 use domain::record;
@@ -301,6 +302,7 @@ impl Search<'_> {
         let body = self.state.record_body(&record.kind, &record.key)?;
         Ok(body.map(|body| {
             let (title, text) = record_texts(&record, &body);
+            let (title, text) = (self.name_entries(&title), self.name_entries(&text));
             SearchHitView {
                 kind: key.kind,
                 id: record.key.clone(),
@@ -312,6 +314,22 @@ impl Search<'_> {
                 snippet: find_snippet(&text, query),
             }
         }))
+    }
+
+    /// Writes names for the ids by which entries of the memory refer to each other.
+    fn name_entries(&self, text: &str) -> String {
+        name_ids_in(text, |kind, id| {
+            let body = self.state.record_body(kind.as_str(), id).ok()??;
+            match Entry::from_value(kind, body).ok()? {
+                Entry::Character(person) => Some(person.name),
+                Entry::Location(place) => Some(place.name),
+                Entry::Lore(lore) => Some(lore.name),
+                Entry::Scene(scene) => Some(scene.title),
+                // They have no name of their own.
+                Entry::Relationship(_) | Entry::Loop(_) | Entry::Fact(_) => None,
+            }
+            .filter(|name| !name.is_empty())
+        })
     }
 
     fn load_log_hit(

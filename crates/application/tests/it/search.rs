@@ -2,9 +2,12 @@
 
 use application::FailureKind;
 use application::comment::add_comment;
+use application::memory::edit_memory::{EditMemoryRequest, EditTarget, edit_memory};
 use application::search::{SearchOutcome, SearchRequest, search_project};
+use domain::memory::EntryKind;
 use domain::search::documents::DocumentKind;
 use domain::search::memory_index::MemorySearchIndex;
+use serde_json::json;
 
 use crate::world::{ACT, CHAPTER, SCENE, World, assert_refused, words};
 
@@ -144,4 +147,27 @@ fn a_word_is_found_however_its_letters_are_typed() {
         assert!(outcome.corrections.is_empty(), "{query}");
         assert_eq!(outcome.hits[0].snippet.matches.len(), 1, "{query}");
     }
+}
+
+#[test]
+fn entries_of_the_memory_are_shown_with_names_instead_of_ids() {
+    let world = World::with_story();
+    let index = MemorySearchIndex::default();
+    let add = |kind, fields: serde_json::Value| {
+        let request = EditMemoryRequest {
+            target: EditTarget::New(kind),
+            fields: fields.as_object().unwrap().clone(),
+        };
+        edit_memory(&world.ctx(), &request).unwrap();
+    };
+    add(EntryKind::Character, json!({ "name": "Елена" }));
+    add(EntryKind::Character, json!({ "name": "Tom" }));
+    let fields =
+        json!({ "character_a": "C0", "character_b": "C1", "relationship_type": "smugglers" });
+    add(EntryKind::Relationship, fields);
+    let outcome = search(&world, &index, "smugglers");
+    let hit = &outcome.hits[0];
+    assert_eq!(hit.id, "R0");
+    assert_eq!(hit.title.as_deref(), Some("Елена – Tom: smugglers"));
+    assert!(hit.snippet.text.contains("Елена Tom"), "{:?}", hit.snippet);
 }

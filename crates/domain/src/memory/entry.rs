@@ -96,6 +96,30 @@ impl EntryKind {
     }
 }
 
+/// Replaces the ids of entries in a text by what `name_of` returns; an id without a name stays.
+#[must_use]
+pub fn name_ids_in(
+    text: &str,
+    mut name_of: impl FnMut(EntryKind, &str) -> Option<String>,
+) -> String {
+    let mut named = String::with_capacity(text.len());
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+        // As ids are written in records; `c0` in prose is a word.
+        let name = EntryKind::parse_id(word)
+            .filter(|(kind, number)| kind.format_id(*number) == word)
+            .and_then(|(kind, _)| name_of(kind, word));
+        match name {
+            Some(name) => {
+                named.push_str(&name);
+                named.push_str(&piece[word.len()..]);
+            }
+            None => named.push_str(piece),
+        }
+    }
+    named
+}
+
 impl fmt::Display for EntryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -12,7 +12,7 @@ mod story_memory;
 
 pub use entry::{
     Character, Entry, EntryKind, Importance, InvalidEntry, Location, LoopStatus, Lore, OpenLoop,
-    Perspective, Relationship, RelationshipEvent, Scene, StoryFact, Truth,
+    Perspective, Relationship, RelationshipEvent, Scene, StoryFact, Truth, name_ids_in,
 };
 pub(crate) use name_index::{NameIndex, split_name};
 pub use notes::{
