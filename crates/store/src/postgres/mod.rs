@@ -727,8 +727,12 @@ impl Store for PostgresStore {
             .load_all_entries()
             .map_err(|fault| fault.to_string())
             .and_then(|entries| ReplayedHistory::from_entries(view.store.store.clone(), &entries));
-        let difference = verify_tables(view, replayed.as_ref().ok(), &mut findings);
-        findings.extend(replayed.err().or(difference).map(damaged));
+        let (replayed, fault) = match replayed {
+            Ok(replayed) => (Some(replayed), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        let difference = verify_tables(view, replayed, &mut findings);
+        findings.extend(fault.or(difference).map(damaged));
         if self.settings.mirror {
             let mirror =
                 self.mirror

@@ -55,8 +55,7 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
         },
         Err(error) => return Err(io_fault("cannot read", store.journal.path(), error)),
     };
-    let difference = verify_tables(view, replay.history.as_ref(), &mut findings);
-    drop(replay.history);
+    let difference = verify_tables(view, replay.history, &mut findings);
     findings.extend(replay.findings);
     findings.extend(difference.map(damaged_database));
     findings.extend(of_mirror?);

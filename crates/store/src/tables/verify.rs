@@ -1,14 +1,14 @@
 //! Verification of the tables: checksums, texts, and equality with a replay of the operations.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use domain::ids::{NodeId, VersionHash};
+use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::ports::{NodeReader, StoreFault, StoreFinding, StoreFindingKind, VersionReader};
 
 use super::checksums::{ChecksumPart, total_share};
 use super::texts::damaged_text_message;
 use super::view::TableView;
-use crate::replayed_history::ReplayedHistory;
+use crate::replayed_history::{ReplayedHistory, ReplayedOperation};
 
 pub(crate) fn store_finding(kind: StoreFindingKind, message: String) -> StoreFinding {
     StoreFinding { kind, message }
@@ -21,7 +21,7 @@ pub(crate) fn store_finding(kind: StoreFindingKind, message: String) -> StoreFin
 /// at 10,000 nodes, and a copy of the table tens of megabytes at 50,000.
 pub(crate) fn verify_tables(
     view: &TableView<'_>,
-    replayed: Option<&ReplayedHistory>,
+    replayed: Option<ReplayedHistory>,
     findings: &mut Vec<StoreFinding>,
 ) -> Option<String> {
     let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
@@ -36,11 +36,12 @@ pub(crate) fn verify_tables(
 
 fn find_difference(
     view: &TableView<'_>,
-    replayed: Option<&ReplayedHistory>,
+    replayed: Option<ReplayedHistory>,
     findings: &mut Vec<StoreFinding>,
 ) -> Result<Option<String>, StoreFault> {
-    let (nodes, differing_node) = verify_nodes(view, replayed, findings)?;
-    let differing_version = verify_versions(view, &nodes, replayed, findings)?;
+    let (nodes, differing_node) = verify_nodes(view, replayed.as_ref(), findings)?;
+    let differing_version = verify_versions(view, &nodes, replayed.as_ref(), findings)?;
+    drop(nodes);
     let Some(replayed) = replayed else {
         return Ok(None);
     };
@@ -186,26 +187,30 @@ fn verify_version_text(
 /// difference.
 fn compare_history(
     view: &TableView<'_>,
-    replayed: &ReplayedHistory,
+    replayed: ReplayedHistory,
 ) -> Result<Option<String>, StoreFault> {
-    let state = &replayed.state;
+    let ReplayedHistory { state, operations } = replayed;
+    // The nodes and versions, which are compared already, make room for the body of an operation, which may have tens of megabytes.
+    let (expected, undone) = {
+        let state = state;
+        (state.records, state.undone)
+    };
     let records = view.all_records()?;
-    if records != state.records {
-        let keys: BTreeSet<_> = records.keys().chain(state.records.keys()).collect();
+    if records != expected {
+        let keys: BTreeSet<_> = records.keys().chain(expected.keys()).collect();
         let odd = keys
             .into_iter()
-            .find(|key| records.get(key) != state.records.get(key));
+            .find(|key| records.get(key) != expected.get(key));
         let name = odd
             .map(|record| format!("{}/{}", record.kind, record.key))
             .unwrap_or_default();
         return Ok(Some(format!("the record {name} differs from the journal")));
     }
-    drop(records);
-    if let Some(difference) = compare_operations(view, replayed)? {
+    drop((records, expected));
+    if let Some(difference) = compare_operations(view, &operations, &undone)? {
         return Ok(Some(difference));
     }
-    let touched = replayed
-        .operations
+    let touched = operations
         .iter()
         .map(|operation| (operation.head.id, &operation.touched));
     let odd = super::touched_index::find_misindexed(view, touched)?;
@@ -215,10 +220,11 @@ fn compare_history(
 /// Compares the recorded operations with the replayed ones; returns the first difference.
 fn compare_operations(
     view: &TableView<'_>,
-    replayed: &ReplayedHistory,
+    operations: &[ReplayedOperation],
+    expected_undone: &BTreeMap<OperationId, OperationId>,
 ) -> Result<Option<String>, StoreFault> {
     let undone = view.all_undone()?;
-    let mut expected = replayed.operations.iter();
+    let mut expected = operations.iter();
     let mut difference = None;
     view.visit_operations(&mut |row| {
         // What the journal lacks is reported by the replay.
@@ -231,7 +237,7 @@ fn compare_operations(
             difference = Some("the database lacks operations of the journal".to_owned());
         } else if !is_same {
             difference = Some(format!("operation {} differs from the journal", row.id));
-        } else if undone.get(&row.id) != replayed.state.undone.get(&row.id) {
+        } else if undone.get(&row.id) != expected_undone.get(&row.id) {
             difference = Some(format!(
                 "the undo state of operation {} differs from the journal",
                 row.id
