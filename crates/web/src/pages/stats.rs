@@ -83,6 +83,6 @@ fn render_head(subject: &str) -> Markup {
 fn render_counts(counts: &NodeCounts) -> Markup {
     html! {
         td { (counts.plans) } td { (counts.approved) } td { (counts.draft) } td { (counts.stale) } td { (counts.complete) }
-        td { (counts.plan_words) } td { (counts.prose_words) } td { @if let Some(target) = counts.target { (target) } }
+        td { (counts.plan_words) } td { (counts.prose_words) } td { @if let Some(target) = counts.target { (target) @if let Some(percent) = counts.target_percent { " (" (percent) " %)" } } }
     }
 }
