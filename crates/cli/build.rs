@@ -85,8 +85,14 @@ fn order_hook_path(list: &str, directory: &Path) {
     for part in list.split("\n\n") {
         // One statement for all names of a part: the linker goes through its 170,000 sections once per
         // statement, and one for each name took 80 seconds.
+        let (members, names): (Vec<&str>, Vec<&str>) =
+            part.lines().partition(|line| line.contains(".a:"));
+        for member in members {
+            // The C library has no section for each function.
+            parts.push_str(&format!("*{member}(.text .text.*)\n"));
+        }
         parts.push_str("*(\n");
-        for line in part.lines() {
+        for line in names {
             let mut words = line.split(' ').peekable();
             let name = words.next().unwrap_or_default();
             if words.peek().is_none() {

@@ -47,21 +47,18 @@ pub(crate) fn order(profile: &str) -> Outcome {
     say_error("running every hook under valgrind");
     hooks::once(&release, &through, &folder.path().join("stories"))?;
     work::twice(&release, &through, &folder.path().join("work"))?;
-    let mut runs: BTreeMap<String, usize> = BTreeMap::new();
-    let mut events = 0;
+    let mut runs: Vec<BTreeSet<String>> = Vec::new();
     for profile in std::fs::read_dir(&profiles).into_iter().flatten().flatten() {
         let text = std::fs::read_to_string(profile.path())
             .map_err(|error| format!("no profile: {error}"))?;
-        events += 1;
-        let met: BTreeSet<&str> = text.lines().filter_map(met).collect();
-        for name in met {
-            *runs.entry(name.to_owned()).or_default() += 1;
-        }
+        runs.push(text.lines().filter_map(met).map(str::to_owned).collect());
     }
     if runs.is_empty() {
         return Err("valgrind wrote nothing: is it installed?".to_owned());
     }
-    let text = render_list(&runs, &function_symbols(&release.join("tl"))?, events);
+    let members = library_members(&runs)?;
+    let ordered = render_list(&runs, &function_symbols(&release.join("tl"))?);
+    let text = format!("{}\n{ordered}", members.join("\n"));
     let list = list_of_profile(profile);
     write_file(&root().join(list), &text)?;
     say(&format!(
@@ -92,57 +89,133 @@ fn function_symbols(program: &Path) -> Result<BTreeMap<String, u64>, String> {
     Ok(symbols)
 }
 
+/// Returns the members of the C library that hold what was run, as `libc.a:malloc.o`. The library has no section for each function.
+///
+/// Functions on memory exist once per kind of processor, and valgrind has not the newest: those of its successor come too.
+fn library_members(runs: &[BTreeSet<String>]) -> Result<Vec<String>, String> {
+    const LIBRARY: &str = "libc.a";
+    let output = command("cc")
+        .arg(format!("-print-file-name={LIBRARY}"))
+        .output()
+        .map_err(|error| format!("cannot run cc: {error}"))?;
+    let archive = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let output = command("nm")
+        .args(["--print-file-name", "--defined-only", &archive])
+        .output()
+        .map_err(|error| format!("cannot run nm: {error}"))?;
+    let mut members = BTreeSet::new();
+    let mut all = BTreeSet::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        // `/usr/lib/…/libc.a:malloc.o:0000000000003a10 T __libc_malloc`
+        let Some((member, name)) = line
+            .strip_prefix(&format!("{archive}:"))
+            .and_then(|rest| rest.split_once(':'))
+            .and_then(|(member, symbol)| Some((member, symbol.rsplit(' ').next()?)))
+        else {
+            continue;
+        };
+        all.insert(member.to_owned());
+        if runs.iter().any(|run| run.contains(name)) {
+            members.insert(member.to_owned());
+        }
+    }
+    let newer: Vec<String> = members
+        .iter()
+        .filter(|member| member.contains("avx2"))
+        .flat_map(|member| {
+            [
+                member.replace("avx2", "evex"),
+                member.replace("avx2", "evex512"),
+            ]
+        })
+        .chain(
+            members
+                .iter()
+                .filter(|member| member.contains("-avx-"))
+                .map(|member| member.replace("-avx-", "-evex-")),
+        )
+        .filter(|member| all.contains(member))
+        .collect();
+    members.extend(newer);
+    Ok(members
+        .iter()
+        .map(|member| format!("{LIBRARY}:{member}"))
+        .collect())
+}
+
+/// Which kinds of runs ran a function, a bit for each.
+type Kinds = u64;
+
+/// Assigns each run to a kind: runs of one kind share most of their functions.
+fn find_kinds(runs: &[BTreeSet<String>]) -> Vec<u32> {
+    /// How much of what two runs ran both must have run.
+    const SHARED_PERCENT: usize = 80;
+    let mut firsts: Vec<&BTreeSet<String>> = Vec::new();
+    let mut kinds = Vec::new();
+    for run in runs {
+        let alike = |first: &&BTreeSet<String>| {
+            let shared = first.intersection(run).count();
+            shared * 100 >= SHARED_PERCENT * (first.len() + run.len() - shared)
+        };
+        let kind = firsts.iter().position(alike).unwrap_or_else(|| {
+            firsts.push(run);
+            firsts.len() - 1
+        });
+        kinds.push(u32::try_from(kind).unwrap_or_default() % Kinds::BITS);
+    }
+    kinds
+}
+
 /// Functions whose symbols differ only in the hash: the copies of one generic function.
 #[derive(Default)]
 struct Copies<'s> {
     count: usize,
-    /// In how many events each copy was run, with its hash.
-    runs: Vec<(usize, Option<&'s str>)>,
+    /// By which kinds of runs each copy was run, with its hash.
+    runs: Vec<(Kinds, Option<&'s str>)>,
 }
 
-/// Number of parts of the list, by the share of events that run a function.
-const PARTS: usize = 5;
+/// A part of the list with fewer functions is one with the others that as many kinds of runs run.
+const MIN_PART: usize = 20;
 
-/// Renders the list of what was run in `events` events: what most of them run first, because then the
-/// first pages are enough for many. Parts end with an empty line; within a part the linker keeps its
-/// own order.
+/// Renders the list of what was run. A part has what the same kinds of runs run, and those of most kinds come first: a run touches
+/// few pages that others need. Parts end with an empty line; within a part the linker keeps its own order.
 ///
 /// A name stands for all copies of a generic function. Where not all of them are run, the hashes of
 /// those that are follow: `Vec::from_iter` has 1,100 copies, of which hooks run 120, and ten copies of
 /// the parser of facts have 35 KB each.
-fn render_list(
-    runs: &BTreeMap<String, usize>,
-    symbols: &BTreeMap<String, u64>,
-    events: usize,
-) -> String {
-    let part_of = |count: usize| Reverse(PARTS * count / (events + 1));
-    let mut runs_at: BTreeMap<u64, usize> = BTreeMap::new();
-    for (symbol, count) in runs {
-        if let Some(address) = symbols.get(symbol) {
-            let most = runs_at.entry(*address).or_default();
-            *most = (*most).max(*count);
+fn render_list(runs: &[BTreeSet<String>], symbols: &BTreeMap<String, u64>) -> String {
+    let mut kinds_at: BTreeMap<u64, Kinds> = BTreeMap::new();
+    for (run, kind) in runs.iter().zip(find_kinds(runs)) {
+        for address in run.iter().filter_map(|symbol| symbols.get(symbol)) {
+            *kinds_at.entry(*address).or_default() |= 1 << kind;
         }
     }
+    let mut part_sizes: BTreeMap<Kinds, usize> = BTreeMap::new();
+    for kinds in kinds_at.values() {
+        *part_sizes.entry(*kinds).or_default() += 1;
+    }
+    let part_of = |kinds: Kinds| {
+        let large = part_sizes.get(&kinds).is_some_and(|size| *size >= MIN_PART);
+        (Reverse(kinds.count_ones()), if large { kinds } else { 0 })
+    };
     let mut groups: BTreeMap<String, Copies<'_>> = BTreeMap::new();
     for (symbol, address) in symbols {
         let (name, hash) = split_hash(symbol);
         let copies = groups.entry(name).or_default();
         copies.count += 1;
-        if let Some(count) = runs_at.get(address) {
-            copies.runs.push((*count, hash));
+        if let Some(kinds) = kinds_at.get(address) {
+            copies.runs.push((*kinds, hash));
         }
     }
-    let mut lines: BTreeMap<(Reverse<usize>, &str), BTreeSet<&str>> = BTreeMap::new();
+    let mut lines: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
     for (name, copies) in groups.iter().filter(|(_, copies)| !copies.runs.is_empty()) {
         if copies.runs.len() == copies.count {
-            let most = copies.runs.iter().map(|(count, _)| *count).max();
-            lines
-                .entry((part_of(most.unwrap_or_default()), name))
-                .or_default();
+            let first = copies.runs.iter().map(|(kinds, _)| part_of(*kinds)).min();
+            lines.extend(first.map(|part| ((part, name), BTreeSet::new())));
             continue;
         }
-        for (count, hash) in &copies.runs {
-            let hashes = lines.entry((part_of(*count), name)).or_default();
+        for (kinds, hash) in &copies.runs {
+            let hashes = lines.entry((part_of(*kinds), name)).or_default();
             hashes.extend(hash);
         }
     }
@@ -162,7 +235,7 @@ fn render_list(
     text
 }
 
-/// Returns the function a line of the profile names. Those of the C library have no section of their own.
+/// Returns the function a line of the profile names.
 fn met(line: &str) -> Option<&str> {
     let (_, name) = line
         .strip_prefix("fn=")
@@ -202,13 +275,14 @@ mod tests {
             (symbol("5equal", '5'), 3),
             ("sqlite3_step".to_owned(), 5),
         ]);
-        let runs = BTreeMap::from([
-            (symbol("4rare", '1'), 1),
-            (symbol("4full", '3'), 1),
-            ("sqlite3_step".to_owned(), 2),
-        ]);
+        let run = |symbols: &[String]| symbols.iter().cloned().collect::<BTreeSet<_>>();
+        let step = "sqlite3_step".to_owned();
+        let runs = [
+            run(&[step.clone()]),
+            run(&[symbol("4rare", '1'), symbol("4full", '3'), step]),
+        ];
         assert_eq!(
-            render_list(&runs, &symbols, 2),
+            render_list(&runs, &symbols),
             "sqlite3_step\n\n_ZN4full17h*\n_ZN4rare17h* 1111111111111111\n_ZN5equal17h*\n"
         );
     }

@@ -29,7 +29,7 @@ const QUERIES: [&[&str]; 6] = [
     &["w300q", "w4000q"],
     &["\"w3q w9q\""],
     &["w190"],
-    &["w1q", "kind:plan", "under:act-2"],
+    &["w1q", "kind:plan", "under:act-1"],
     &["w1700q1"],
 ];
 

@@ -37,7 +37,7 @@ pub(crate) fn bench(length: Length) -> Outcome {
     say_error("making a story of 10,000 nodes");
     // How many chapters are approved changes nothing here.
     let story = Story::make(
-        &target.join("release/tl"),
+        &target.join("dist/tl"),
         folder.path(),
         story::LARGE,
         Length::Quick,
