@@ -59,17 +59,19 @@ pub(crate) fn bench(length: Length) -> Outcome {
         .map_err(|error| format!("no directory for the benchmark: {error}"))?;
     let program = target.join("dist/tl");
     say(&format!(
-        "| command | CPU, {SMALL} tickets | CPU, {LARGE} tickets |\n| --- | --- | --- |"
+        "| command | CPU, {SMALL} tickets | CPU, {LARGE} tickets | wall, {LARGE} tickets |\n| --- | --- | --- | --- |"
     ));
     let small = measure(&program, &folder.path().join("small"), SMALL, length)?;
     let large = measure(&program, &folder.path().join("large"), LARGE, length)?;
     for (case, (small, large)) in Case::ALL.into_iter().zip(small.iter().zip(&large)) {
         let cpu = |samples: &[Sample]| percentile(samples.iter().map(|sample| sample.cpu), 50);
+        let wall = percentile(large.iter().map(|sample| sample.wall), 50);
         say(&format!(
-            "| {} | {} | {} |",
+            "| {} | {} | {} | {} |",
             case.name(),
             milliseconds(cpu(small)),
-            milliseconds(cpu(large))
+            milliseconds(cpu(large)),
+            milliseconds(wall)
         ));
     }
     Ok(())
