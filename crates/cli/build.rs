@@ -82,6 +82,7 @@ fn order_hook_path(list: &str, directory: &Path) {
     let list = fs::read_to_string(list).expect("a file of this repository");
     let mut parts = String::new();
     let mut others = String::new();
+    let mut unlikely = String::new();
     for part in list.split("\n\n") {
         // One statement for all names of a part: the linker goes through its 170,000 sections once per
         // statement, and one for each name took 80 seconds.
@@ -97,6 +98,7 @@ fn order_hook_path(list: &str, directory: &Path) {
             let name = words.next().unwrap_or_default();
             if words.peek().is_none() {
                 parts.push_str(&format!(".text.{name}\n"));
+                unlikely.push_str(&format!(".text.unlikely.{name}\n"));
                 continue;
             }
             // A generic function of which hooks run few copies: those, by their hashes. A compiler with
@@ -104,11 +106,14 @@ fn order_hook_path(list: &str, directory: &Path) {
             for hash in words {
                 let exact = name.replace("17h*", &format!("17h{hash}E"));
                 parts.push_str(&format!(".text.{exact}\n"));
+                unlikely.push_str(&format!(".text.unlikely.{exact}\n"));
             }
             others.push_str(&format!(".text.{name}\n"));
         }
         parts.push_str(")\n");
     }
+    // What a compiler takes for unlikely, such as the growth of a vector, has sections of its own; every hook runs some.
+    let parts = format!("*(\n{unlikely})\n{parts}");
     let script = directory.join("hook-path.ld");
     fs::write(
         &script,
