@@ -38,7 +38,7 @@ use crate::tables::access::{
 };
 use crate::tables::sql::SqlConnection;
 use crate::tables::store_row::{StoreRow, read_store_row};
-use crate::tables::verify::{store_finding, verify_tables};
+use crate::tables::verify::{store_finding, verify_bodies, verify_tables};
 use crate::tables::view::TableView;
 use crate::tables::write::{TableTransaction, TransactionOwner, as_sql_params};
 
@@ -722,6 +722,7 @@ impl Store for PostgresStore {
         let view = &self.begin_read_transaction()?;
         let mut findings = Vec::new();
         let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
+        findings.extend(verify_bodies(view));
         // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
         let replayed = view
             .load_all_entries()

@@ -187,13 +187,11 @@ impl TableView<'_> {
             .collect())
     }
 
-    /// Passes on every operation, oldest first: its links in the chain, whether its body has the
-    /// hash, and its summary. The body itself, the largest value of the database, is not copied.
-    pub(super) fn visit_operations(
-        &self,
-        each: &mut dyn FnMut(VisitedOperation),
-    ) -> Result<(), StoreFault> {
-        let sql = "SELECT id, body, prev, hash, head, head_sum FROM operation ORDER BY id";
+    /// Returns the first operation whose body does not have its hash. A body may have tens of megabytes, so they are
+    /// read for this alone, while nothing else needs much memory.
+    pub(crate) fn find_damaged_body(&self) -> Result<Option<OperationId>, StoreFault> {
+        let mut damaged = None;
+        let sql = "SELECT id, body, prev, hash FROM operation ORDER BY id";
         self.sql.query_rows(sql, params![], &mut |row| {
             let id: i64 = row.get(0)?;
             let (prev, hash) = (
@@ -203,10 +201,30 @@ impl TableView<'_> {
             let ValueRef::Text(body) = row.get_ref(1)? else {
                 return Err(BadRow::new(format!("operation {id} has no body")));
             };
-            let has_body = std::str::from_utf8(body)
+            let is_intact = std::str::from_utf8(body)
                 .is_ok_and(|body| journal::hash_operation(prev, body) == hash);
-            let head: String = row.get(4)?;
-            if head_checksum(id, &head) != row.get::<i64>(5)? {
+            if !is_intact && damaged.is_none() {
+                damaged = Some(OperationId(id.cast_unsigned()));
+            }
+            Ok(())
+        })?;
+        Ok(damaged)
+    }
+
+    /// Passes on every operation without its body, oldest first.
+    pub(super) fn visit_operations(
+        &self,
+        each: &mut dyn FnMut(VisitedOperation),
+    ) -> Result<(), StoreFault> {
+        let sql = "SELECT id, prev, hash, head, head_sum FROM operation ORDER BY id";
+        self.sql.query_rows(sql, params![], &mut |row| {
+            let id: i64 = row.get(0)?;
+            let (prev, hash) = (
+                decode_digest_column(row.get_ref(1)?)?,
+                decode_digest_column(row.get_ref(2)?)?,
+            );
+            let head: String = row.get(3)?;
+            if head_checksum(id, &head) != row.get::<i64>(4)? {
                 return Err(BadRow::new(format!(
                     "checksum mismatch in the summary of operation {id}"
                 )));
@@ -216,7 +234,6 @@ impl TableView<'_> {
                 head: serde_json::from_str(&head)?,
                 prev,
                 hash,
-                has_body,
             });
             Ok(())
         })
@@ -242,8 +259,6 @@ pub(super) struct VisitedOperation {
     pub(super) head: OperationHead,
     pub(super) prev: Digest32,
     pub(super) hash: Digest32,
-    /// Whether the hash is that of the body.
-    pub(super) has_body: bool,
 }
 
 /// An operation as stored: its exact JSON and its links in the hash chain.
