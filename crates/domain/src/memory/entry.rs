@@ -112,7 +112,7 @@ pub fn name_ids_in(
         match name {
             Some(name) => {
                 named.push_str(&name);
-                named.push_str(&piece[word.len()..]);
+                named.push_str(piece.strip_prefix(word).unwrap_or_default());
             }
             None => named.push_str(piece),
         }
