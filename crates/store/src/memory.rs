@@ -60,6 +60,16 @@ pub(crate) struct RecordedOperation {
 }
 
 impl MemoryState {
+    /// Returns the records and what was undone, and drops the rest.
+    pub(crate) fn into_records(
+        self,
+    ) -> (
+        BTreeMap<RecordKey, Value>,
+        BTreeMap<OperationId, OperationId>,
+    ) {
+        (self.records, self.undone)
+    }
+
     pub(crate) fn new(store: StoreId) -> Self {
         Self {
             head_hash: journal::chain_start_hash(&store),

@@ -198,12 +198,8 @@ fn compare_history(
     view: &TableView<'_>,
     replayed: ReplayedHistory,
 ) -> Result<Option<String>, StoreFault> {
-    let ReplayedHistory { state, operations } = replayed;
-    // Drops the nodes and versions, which are compared already.
-    let (expected, undone) = {
-        let state = state;
-        (state.records, state.undone)
-    };
+    let operations = replayed.operations;
+    let (expected, undone) = replayed.state.into_records();
     let records = view.all_records()?;
     if records != expected {
         let keys: BTreeSet<_> = records.keys().chain(expected.keys()).collect();
