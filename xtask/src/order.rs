@@ -278,7 +278,7 @@ mod tests {
         let run = |symbols: &[String]| symbols.iter().cloned().collect::<BTreeSet<_>>();
         let step = "sqlite3_step".to_owned();
         let runs = [
-            run(&[step.clone()]),
+            run(std::slice::from_ref(&step)),
             run(&[symbol("4rare", '1'), symbol("4full", '3'), step]),
         ];
         assert_eq!(
