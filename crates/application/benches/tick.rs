@@ -2,7 +2,7 @@
 
 use application::Context;
 use application::approve::{ApproveRequest, approve_node};
-use application::generation::advance::next_step;
+use application::generation::advance::{NextGenerationStep, StepAnswer, next_step, submit_step};
 use application::generation::start_generation::{GenerationRequest, start_generation};
 use application::memory::reread_prose::reread_by_rules;
 use application::memory::search_memory::{SearchMemoryRequest, search_stored};
@@ -11,6 +11,7 @@ use application::tick::submit_plan::{PlanAnswer, submit_plan};
 use divan::Bencher;
 use domain::approval::Force;
 use domain::fact::Fact;
+use domain::generation::GenerationStep;
 use domain::ids::Principal;
 use domain::memory::{Entry, EntryKind, StoryMemory};
 use domain::operation::{Channel, Verb};
@@ -103,7 +104,7 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
             panic!("nothing was interrupted")
         };
         // What a model would say; it is no part of what is measured.
-        let plan = json!({ "rationale": "r", "scene_intention": "s", "actions": [
+        let plan = json!({ "rationale": RATIONALE, "scene_intention": INTENTION, "actions": [
             { "tool": "memory.search", "args": { "query": "map" } },
             { "tool": "loop.open", "args": { "description": format!("What became of {}?", ask.nonce) } },
         ] });
@@ -158,6 +159,31 @@ fn context_of_a_written_book(bencher: Bencher<'_, '_>) {
 /// Building the writer's prompt on the same book, for its last scene.
 #[divan::bench(sample_count = 50, sample_size = 1)]
 fn writers_context_of_a_written_book(bencher: Bencher<'_, '_>) {
+    with_begun_scene(|ctx, scene| {
+        bencher.bench_local(|| is_asked_for(ctx, scene, GenerationStep::Write));
+    });
+}
+
+/// Building the judge's prompt on the same book, for a draft of its last scene.
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn judges_context_of_a_written_book(bencher: Bencher<'_, '_>) {
+    with_begun_scene(|ctx, scene| {
+        let NextGenerationStep::Ask(ask) = next_step(ctx, scene).expect("it begins") else {
+            panic!("nothing was drafted")
+        };
+        let answer = StepAnswer {
+            nonce: ask.nonce,
+            answer: Value::String(write_draft(1_000)),
+            writer: "bench".to_owned(),
+            ..StepAnswer::default()
+        };
+        submit_step(ctx, scene, &answer).expect("it is drafted");
+        bencher.bench_local(|| is_asked_for(ctx, scene, GenerationStep::Judge));
+    });
+}
+
+/// Begins to write the last scene of a written book.
+fn with_begun_scene(act: impl FnOnce(&Context<'_>, &[String])) {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     let (store, files) = plant_book(&directory, 200);
     plant(&*store, two_thousand());
@@ -173,8 +199,16 @@ fn writers_context_of_a_written_book(bencher: Bencher<'_, '_>) {
             approve_node(ctx, &request).expect("approved");
         }
         start_generation(ctx, &scene, GenerationRequest::default()).expect("started");
-        bencher.bench_local(|| next_step(ctx, &scene).is_ok());
+        act(ctx, &scene);
     });
+}
+
+fn is_asked_for(ctx: &Context<'_>, scene: &[String], step: GenerationStep) {
+    let next = next_step(ctx, scene).expect("it goes on");
+    assert!(
+        matches!(&next, NextGenerationStep::Ask(ask) if ask.step == step),
+        "{step:?}: {next:?}"
+    );
 }
 
 /// 100,000 entries in SQLite.
@@ -304,6 +338,19 @@ fn write_prose(number: usize, words: usize) -> String {
     text
 }
 
+/// A draft whose phrases differ: the acceptance floors refuse one that repeats itself.
+fn write_draft(words: usize) -> String {
+    let mut text = String::new();
+    for index in 0..words / 7 {
+        let word = |step: usize| WORDS[(index / step) % 10];
+        let (one, other, last) = (word(1), word(3), word(7));
+        let sentence =
+            format!("Person10 took the {one}{index}, the {other}{index} and {last}{index}. ");
+        text.push_str(&sentence);
+    }
+    text
+}
+
 /// 150 characters, 350 open loops, 1,100 facts; the 400 scenes are added by reading.
 fn two_thousand() -> impl Iterator<Item = (EntryKind, usize, Value)> {
     let people = (0..150).map(|index| {
@@ -346,7 +393,7 @@ fn run_tick_with_search(ctx: &Context<'_>) -> TickStatus {
     let NextTick::Ask(ask) = begin_tick(ctx).expect("it begins") else {
         panic!("nothing was interrupted")
     };
-    let plan = json!({ "rationale": "r1", "scene_intention": "s1", "actions": [
+    let plan = json!({ "rationale": RATIONALE, "scene_intention": INTENTION, "actions": [
         { "tool": "memory.search", "args": { "query": "map" } },
         { "tool": "loop.open", "args": { "description": format!("What became of {}?", ask.nonce) } },
     ] });
@@ -358,6 +405,9 @@ fn run_tick_with_search(ctx: &Context<'_>) -> TickStatus {
     };
     submit_plan(ctx, &answer).expect("it is run").status
 }
+
+const RATIONALE: &str = "The map was lost, and nobody has asked for it since";
+const INTENTION: &str = "Somebody asks who had the map last";
 
 const WORDS: [&str; 10] = [
     "river", "letter", "mentor", "winter", "archive", "harbour", "quarrel", "lantern", "oath",
