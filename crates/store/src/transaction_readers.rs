@@ -70,6 +70,7 @@ delegate_reader!(OperationReader {
 delegate_reader!(RecordReader {
     record_body(kind: &str, key: &str) -> Option<Value>;
     records_by_prefix(kind: &str, prefix: &str) -> Vec<(String, Value)>;
+    record_texts(kind: &str) -> Vec<(String, String)>;
     search_records(kinds: &[&str], query: &SearchQuery, matching: MatchMode, most: usize) -> Vec<RecordKey>;
     load_note(key: &str) -> Option<String>;
     has_notes(prefix: &str) -> bool;

@@ -472,6 +472,15 @@ fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
         ]
     );
     assert_eq!(state.records_by_prefix("ряд", "%").expect("readable"), []);
+    let texts = state.record_texts("ряд").expect("readable");
+    let texts = texts.into_iter().map(|(key, text)| {
+        let body: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        (key, body)
+    });
+    assert_eq!(
+        texts.collect::<Vec<_>>(),
+        state.records_by_prefix("ряд", "").expect("readable")
+    );
     drop(state);
     assert!(
         store

@@ -164,10 +164,10 @@ impl MemoryFiles {
 pub(crate) fn load_memory(state: &dyn Snapshot) -> Result<StoryMemory, Failure> {
     let mut entries = Vec::new();
     for kind in EntryKind::ALL {
-        for (key, body) in state.records_by_prefix(kind.as_str(), "")? {
+        for (key, body) in state.record_texts(kind.as_str())? {
             // An error and not a skipped entry: whatever is derived from the memory would silently
             // lack it.
-            let entry = Entry::from_value(kind, body).map_err(|error| {
+            let entry = Entry::from_json(kind, &body).map_err(|error| {
                 Failure::unavailable(format!("the record {kind}/{key} cannot be read: {error}"))
             })?;
             entries.push(entry);

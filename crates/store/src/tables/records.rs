@@ -43,6 +43,14 @@ impl RecordReader for TableView<'_> {
         }
     }
 
+    fn record_texts(&self, kind: &str) -> Result<Vec<(String, String)>, StoreFault> {
+        self.query_rows(
+            "SELECT kind, key, body, sum FROM record WHERE kind = ?1 ORDER BY key",
+            params![kind],
+            read_record_text,
+        )
+    }
+
     fn search_records(
         &self,
         kinds: &[&str],
@@ -104,13 +112,19 @@ pub(crate) fn prefix_end(prefix: &str) -> Option<String> {
 }
 
 fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
+    let (key, body) = read_record_text(row)?;
+    Ok((key, serde_json::from_str(&body)?))
+}
+
+/// Reads a record whose body is not parsed yet.
+fn read_record_text(row: &Row<'_>) -> Result<(String, String), BadRow> {
     let (kind, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     if record_checksum(&kind, &key, &body) != row.get::<i64>(3)? {
         return Err(BadRow::new(format!(
             "checksum mismatch in the record {kind}/{key}"
         )));
     }
-    Ok((key, serde_json::from_str(&body)?))
+    Ok((key, body))
 }
 
 #[cfg(test)]
