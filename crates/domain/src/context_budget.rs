@@ -93,7 +93,7 @@ impl ContextBudget {
         }
     }
 
-    /// Renders as many lines as fit into a percentage of what is left.
+    /// Takes as many lines as fit into a percentage of what is left.
     pub(crate) fn take_lines(
         &mut self,
         name: &'static str,
@@ -101,20 +101,38 @@ impl ContextBudget {
         lines: impl Iterator<Item = String>,
         order: LineOrder,
     ) -> TakenLines {
+        self.take_items(name, percent, lines, |line| line, order)
+    }
+
+    /// As [`Self::take_lines`], for items of which each becomes a line. Those that do not fit are counted
+    /// and not rendered: a novel has thousands of facts, and a prompt shows a hundred.
+    pub(crate) fn take_items<T>(
+        &mut self,
+        name: &'static str,
+        percent: usize,
+        items: impl Iterator<Item = T>,
+        render: impl Fn(T) -> String,
+        order: LineOrder,
+    ) -> TakenLines {
         let mut share = self.left.saturating_mul(percent) / 100;
         let (mut kept, mut left_out, mut tokens) = (Vec::new(), 0usize, 0);
-        for line in lines {
+        for item in items {
+            if left_out > 0 {
+                left_out += 1;
+                continue;
+            }
+            let line = render(item);
             let cost = estimate_tokens(&line) + 1;
             // Nothing after the first line that does not fit: a list with gaps would hide that the most
             // relevant entry is missing. One line may exceed its share, or a long one would never be
             // shown.
-            if left_out == 0 && (cost <= share || kept.is_empty() && cost <= self.left) {
+            if cost <= share || kept.is_empty() && cost <= self.left {
                 share = share.saturating_sub(cost);
                 self.left = self.left.saturating_sub(cost);
                 tokens += cost;
                 kept.push(line);
             } else {
-                left_out += 1;
+                left_out = 1;
             }
         }
         if order == LineOrder::NewestFirst {
@@ -235,6 +253,24 @@ mod tests {
         let mut none = ContextBudget::new(0);
         let schema = none.take_schema(build);
         assert!(schema["enum"].as_array().is_some_and(|ids| !ids.is_empty()));
+    }
+
+    #[test]
+    fn items_that_do_not_fit_are_counted_and_not_rendered() {
+        let rendered = std::cell::Cell::new(0);
+        let render = |number: usize| {
+            rendered.set(rendered.get() + 1);
+            format!("item {number}")
+        };
+        let mut budget = ContextBudget::new(20);
+        let taken = budget.take_items("items", 50, 1..=1_000, render, LineOrder::AsGiven);
+        assert_eq!(taken.kept, ["item 1", "item 2", "item 3"]);
+        assert_eq!(taken.left_out, 997);
+        assert_eq!(
+            rendered.get(),
+            4,
+            "those that fit, and the first that does not"
+        );
     }
 
     proptest! {

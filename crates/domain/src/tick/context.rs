@@ -13,7 +13,7 @@ use super::tools::{self, PlanNode};
 pub use crate::context_budget::estimate_tokens;
 use crate::context_budget::{ContextBudget, LineOrder, PromptSection, mark_as_data};
 use crate::memory::knowledge::state_fact;
-use crate::memory::{Character, OpenLoop, StoryFact, StoryMemory, Truth};
+use crate::memory::{Character, OpenLoop, Scene, StoryFact, StoryMemory, Truth};
 use crate::policy::GenerationPolicy;
 use crate::text::clean_line;
 
@@ -92,35 +92,29 @@ impl StoryView<'_> {
         let recent_plans = self.render_recent_plans(&mut room);
         let found_last = self.render_found_last(&mut room);
         let open = self.memory.open_loops();
-        let loops = open.iter().map(|it| render_loop_line(it, tick));
         let open_loops = render_part(
             &mut room,
             ("open loops", 40),
-            loops,
+            open.iter(),
+            |it| render_loop_line(it, tick),
             "No open loops yet.",
             LineOrder::AsGiven,
         );
         let relationships = self.render_relationships(active, &mut room);
         let facts = self.render_facts(&ids, &mut room);
-        let people = self
-            .memory
-            .characters()
-            .map(|it| format!("- {}: {} ({})", it.id, it.name, it.role));
         let characters = render_part(
             &mut room,
             ("characters", 30),
-            people,
+            self.memory.characters(),
+            |it| format!("- {}: {} ({})", it.id, it.name, it.role),
             "Nobody yet.",
             LineOrder::AsGiven,
         );
-        let places = self
-            .memory
-            .locations()
-            .map(|it| format!("- {}: {}", it.id, it.name));
         let locations = render_part(
             &mut room,
             ("locations", 30),
-            places,
+            self.memory.locations(),
+            |it| format!("- {}: {}", it.id, it.name),
             "None yet.",
             LineOrder::AsGiven,
         );
@@ -168,7 +162,7 @@ impl StoryView<'_> {
             .scenes()
             .rev()
             .take(self.policy.recent_scenes_count);
-        let scenes = recent.map(|scene| {
+        let line = |scene: &Scene| {
             let summary: String = scene
                 .summary
                 .iter()
@@ -178,12 +172,13 @@ impl StoryView<'_> {
                 "**{}** ({}, tick {}):{summary}",
                 scene.title, scene.id, scene.tick
             )
-        });
+        };
         let none = "No scene is written yet.";
         render_part(
             room,
             ("recent scenes", 40),
-            scenes,
+            recent,
+            line,
             none,
             LineOrder::NewestFirst,
         )
@@ -200,11 +195,11 @@ impl StoryView<'_> {
             // At least three, even if scenes are switched off: without its last plans a planner
             // repeats them.
             .take(self.policy.recent_scenes_count.max(3));
-        let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
         render_part(
             room,
             ("recent plans", 20),
             plans,
+            |tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention),
             "None.",
             LineOrder::NewestFirst,
         )
@@ -212,20 +207,26 @@ impl StoryView<'_> {
 
     /// Renders the relationships of the active character, from their side.
     fn render_relationships(&self, active: Option<&Character>, room: &mut ContextBudget) -> String {
-        let ties = self.memory.relationships().filter_map(|tie| {
-            let side = tie.perspective_of(&active?.id)?;
-            Some(format!(
-                "- {} ({}, {}): {} [intensity {}/10], own view: \"{}\"",
-                self.memory.display_name(side.other),
-                side.other,
-                tie.relationship_type,
-                tie.status,
-                tie.intensity,
-                side.view
-            ))
-        });
-        let none = "No established relationships yet.";
-        render_part(room, ("relationships", 30), ties, none, LineOrder::AsGiven)
+        let ties = self.memory.relationships();
+        let ties = ties.filter_map(|tie| Some((tie, tie.perspective_of(&active?.id)?)));
+        render_part(
+            room,
+            ("relationships", 30),
+            ties,
+            |(tie, side)| {
+                format!(
+                    "- {} ({}, {}): {} [intensity {}/10], own view: \"{}\"",
+                    self.memory.display_name(side.other),
+                    side.other,
+                    tie.relationship_type,
+                    tie.status,
+                    tie.intensity,
+                    side.view
+                )
+            },
+            "No established relationships yet.",
+            LineOrder::AsGiven,
+        )
     }
 
     /// Returns whom the story follows and whom the next blueprint names.
@@ -246,9 +247,9 @@ impl StoryView<'_> {
         let canon = canon.filter(|it| it.truth != Truth::Disputed && it.valid_to.is_none());
         let (about, others): (Vec<&StoryFact>, Vec<&StoryFact>) = canon.partition(is_about_cast);
         let facts = about.into_iter().chain(others);
-        let lines = facts.map(|fact| format!("- {}", state_fact(self.memory, fact)));
+        let line = |fact| format!("- {}", state_fact(self.memory, fact));
         let none = "Nothing is written yet.";
-        render_part(room, ("facts", 30), lines, none, LineOrder::AsGiven)
+        render_part(room, ("facts", 30), facts, line, none, LineOrder::AsGiven)
     }
 
     /// Renders the next open nodes of the plan.
@@ -260,12 +261,19 @@ impl StoryView<'_> {
             // scene.
             .filter(|node| node.is_written && node.progress != "complete")
             .take(5);
-        let next = next.map(|node| {
+        let line = |node: &PlanNode| {
             let title = node.title.as_deref().unwrap_or("without a title");
             format!("- {}: {title} ({})", node.path, node.status)
-        });
+        };
         let none = "The plan has nothing that is open.";
-        render_part(room, ("next nodes", 50), next, none, LineOrder::AsGiven)
+        render_part(
+            room,
+            ("next nodes", 50),
+            next,
+            line,
+            none,
+            LineOrder::AsGiven,
+        )
     }
 
     /// Renders the blueprint of the scene that is prepared.
@@ -290,12 +298,12 @@ impl StoryView<'_> {
         } else {
             "Only the recent scenes are summarised."
         };
-        let lines = scenes
-            .filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
+        let begun = scenes.filter_map(|scene| Some((scene.tick, scene.summary.first()?)));
         render_part(
             room,
             ("story so far", 100),
-            lines,
+            begun,
+            |(tick, summary)| format!("Tick {tick}: {summary}"),
             nothing,
             LineOrder::NewestFirst,
         )
@@ -311,6 +319,7 @@ impl StoryView<'_> {
             room,
             ("found last", 30),
             found,
+            |line| line,
             "Nothing was asked.",
             LineOrder::AsGiven,
         )
@@ -447,13 +456,14 @@ pub fn render_consultation(found: &[ExecutedAction], tokens: usize) -> String {
 const SEARCH_REMARK: &str = "; memory.search finds them";
 
 /// Renders a list as a part of the planner's prompt.
-fn render_part(
+fn render_part<T>(
     room: &mut ContextBudget,
     (name, percent): (&'static str, usize),
-    lines: impl Iterator<Item = String>,
+    items: impl Iterator<Item = T>,
+    render: impl Fn(T) -> String,
     nothing: &str,
     order: LineOrder,
 ) -> String {
-    room.take_lines(name, percent, lines, order)
+    room.take_items(name, percent, items, render, order)
         .render(nothing, order, SEARCH_REMARK)
 }
