@@ -32,6 +32,7 @@ pub mod host_event;
 pub mod ids;
 pub mod image_kind;
 pub mod inflection;
+mod json_object;
 pub mod layered_graph;
 pub mod level_progress;
 pub mod manuscript;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::record::SceneFinding;
+use crate::json_object::json_object;
 use crate::memory::{EntryKind, StoryMemory};
 use crate::tick::tools::contains_quote;
 
@@ -60,8 +61,16 @@ pub(crate) fn verdict_schema(memory: &StoryMemory, cast: &[&str], max_ids: usize
     // output with one field.
     let text = |max: usize| json!({ "type": "string", "maxLength": max });
     let list = |max: usize, properties: Value, required: &[&str]| {
-        json!({ "type": "array", "maxItems": max,
-                "items": { "type": "object", "properties": properties, "required": required } })
+        let items = json_object([
+            ("type", json!("object")),
+            ("properties", properties),
+            ("required", json!(required)),
+        ]);
+        json_object([
+            ("type", json!("array")),
+            ("maxItems", json!(max)),
+            ("items", items),
+        ])
     };
     let ids = |kind: EntryKind| -> Value {
         let known = memory.list_nameable_ids(kind, cast, max_ids);
@@ -69,7 +78,7 @@ pub(crate) fn verdict_schema(memory: &StoryMemory, cast: &[&str], max_ids: usize
         if known.is_empty() {
             text(12)
         } else {
-            json!({ "type": "string", "enum": known })
+            json_object([("type", json!("string")), ("enum", known.into())])
         }
     };
     json!({

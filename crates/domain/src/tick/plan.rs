@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::tools::{self, TickTool};
 use crate::generation::{acceptance, refusal};
+use crate::json_object::json_object;
 use crate::memory::{EntryKind, StoryMemory};
 
 /// Number of actions above which a plan gets a warning.
@@ -296,20 +297,36 @@ fn resolve_id(
 /// decoding cannot produce what the schema excludes.
 #[must_use]
 pub fn plan_schema(memory: &StoryMemory, cast: &[&str], max_ids: usize) -> Value {
-    let list_ids = |kind: EntryKind| memory.list_nameable_ids(kind, cast, max_ids);
+    // Once for each kind: a dozen arguments of the tools take an id of a character.
+    let lists = EntryKind::ALL.map(|kind| (kind, memory.list_nameable_ids(kind, cast, max_ids)));
+    let list_ids = |kind: EntryKind| {
+        let found = lists.iter().find(|(known, _)| *known == kind);
+        found.map(|(_, ids)| ids.clone()).unwrap_or_default()
+    };
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
     let actions: Vec<Value> = tools::ALL_TOOLS
         .iter()
         .map(|tool| action_schema(tool, &list_ids))
         .collect();
-    let mut properties = json!({
-        "rationale": text(800),
-        "scene_intention": text(500),
+    let items = json_object([("anyOf", actions.into())]);
+    let mut properties = vec![
+        ("rationale", text(800)),
+        ("scene_intention", text(500)),
         // Fewer than `read_plan` accepts: the schema guides, and a plan with a few more is still
         // run.
-        "actions": { "type": "array", "maxItems": 6, "items": { "anyOf": actions } },
-        "expected_outcomes": { "type": "array", "maxItems": 6, "items": text(240) },
-    });
+        (
+            "actions",
+            json_object([
+                ("type", json!("array")),
+                ("maxItems", json!(6)),
+                ("items", items),
+            ]),
+        ),
+        (
+            "expected_outcomes",
+            json!({ "type": "array", "maxItems": 6, "items": text(240) }),
+        ),
+    ];
     for (field, kind) in [
         ("pov_character", EntryKind::Character),
         ("target_location", EntryKind::Location),
@@ -317,24 +334,29 @@ pub fn plan_schema(memory: &StoryMemory, cast: &[&str], max_ids: usize) -> Value
         let ids = list_ids(kind);
         // An empty enum is invalid in JSON Schema.
         if !ids.is_empty() {
-            properties[field] = json!({ "type": "string", "enum": ids });
+            let id = json_object([("type", json!("string")), ("enum", ids.into())]);
+            properties.push((field, id));
         }
     }
-    json!({
-        "type": "object",
-        "required": ["rationale", "actions", "scene_intention"],
-        "properties": properties,
-    })
+    json_object([
+        ("type", json!("object")),
+        (
+            "required",
+            json!(["rationale", "actions", "scene_intention"]),
+        ),
+        ("properties", json_object(properties)),
+    ])
 }
 
 fn action_schema(tool: &TickTool, list_ids: &dyn Fn(EntryKind) -> Vec<String>) -> Value {
-    json!({
-        "type": "object",
-        "required": ["tool", "args"],
-        "properties": {
-            "tool": { "type": "string", "const": tool.name },
-            "args": tool.argument_schema(list_ids),
-            "reason": { "type": "string", "maxLength": 300 },
-        },
-    })
+    let properties = json_object([
+        ("tool", json!({ "type": "string", "const": tool.name })),
+        ("args", tool.argument_schema(list_ids)),
+        ("reason", json!({ "type": "string", "maxLength": 300 })),
+    ]);
+    json_object([
+        ("type", json!("object")),
+        ("required", json!(["tool", "args"])),
+        ("properties", properties),
+    ])
 }

@@ -9,6 +9,7 @@ pub(crate) use story::contains_quote;
 
 use serde_json::{Map, Value, json};
 
+use crate::json_object::json_object;
 use crate::memory::{EntryKind, StoryMemory};
 
 /// State the tools work on: the memory, which they change, and a read-only view of the rest.
@@ -191,7 +192,8 @@ impl TickTool {
                 if known.is_empty() {
                     reference
                 } else {
-                    json!({ "anyOf": [{ "type": "string", "enum": known }, reference] })
+                    let id = json_object([("type", json!("string")), ("enum", known.into())]);
+                    json_object([("anyOf", vec![id, reference].into())])
                 }
             }
         };
@@ -208,7 +210,12 @@ impl TickTool {
             .collect();
         // Closed: strict structured output of some providers requires it, and an invented argument
         // would be refused later anyway.
-        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+        json_object([
+            ("type", json!("object")),
+            ("properties", properties.into()),
+            ("required", required.into()),
+            ("additionalProperties", json!(false)),
+        ])
     }
 
     /// Validates arguments and normalises ids to the memory's spelling.
