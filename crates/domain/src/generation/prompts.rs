@@ -397,10 +397,8 @@ impl WritingMaterial<'_> {
     /// moved, those that are due, those about the cast, then the others that are open.
     fn rank_loops(&self, cast: &[&Character], changed: &[String]) -> Vec<&OpenLoop> {
         let names = self.memory.character_names();
-        let is_about_cast = |it: &OpenLoop| {
-            let named = names.find_in_text(&it.text);
-            cast.iter().any(|one| named.contains(&one.id.as_str()))
-        };
+        let names = names.only_entries(|id| cast.iter().any(|one| one.id == id));
+        let is_about_cast = |it: &OpenLoop| !names.find_in_text(&it.text).is_empty();
         let is_changed = |it: &OpenLoop| changed.contains(&it.id);
         // What a tick settles is settled in this scene, so the writer has to know of it.
         let settled = self.memory.loops();
