@@ -87,15 +87,16 @@ impl Digest32 {
     }
 }
 
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 impl Digest32 {
     fn with_hex_digits<T>(&self, use_them: impl FnOnce(&str) -> T) -> T {
         // On the stack: a mirror or journal line contains many hashes, and `format!` would allocate
         // for each.
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0u8; 64];
         for (index, byte) in self.0.iter().enumerate() {
-            text[index * 2] = DIGITS[usize::from(byte >> 4)];
-            text[index * 2 + 1] = DIGITS[usize::from(byte & 15)];
+            text[index * 2] = HEX_DIGITS[usize::from(byte >> 4)];
+            text[index * 2 + 1] = HEX_DIGITS[usize::from(byte & 15)];
         }
         use_them(std::str::from_utf8(&text).unwrap_or_default())
     }
@@ -123,20 +124,39 @@ impl FromStr for Digest32 {
 
     fn from_str(text: &str) -> Result<Self, NotADigest> {
         let text = text.as_bytes();
-        // One spelling only: upper case would be accepted as equal here, but the hash chain is
-        // computed over the text, where it is not.
-        if text.len() != 64 || text.iter().any(u8::is_ascii_uppercase) {
+        if text.len() != 64 {
             return Err(NotADigest);
         }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-            let high = char::from(pair[0]).to_digit(16).ok_or(NotADigest)?;
-            let low = char::from(pair[1]).to_digit(16).ok_or(NotADigest)?;
-            *byte = u8::try_from(high * 16 + low).map_err(|_| NotADigest)?;
+        let (mut bytes, mut seen) = ([0; 32], 0);
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let high = HEX_VALUES[usize::from(text[index * 2])];
+            let low = HEX_VALUES[usize::from(text[index * 2 + 1])];
+            seen |= high | low;
+            *byte = high << 4 | (low & 15);
         }
-        Ok(Self(bytes))
+        match seen & NOT_A_DIGIT {
+            0 => Ok(Self(bytes)),
+            _ => Err(NotADigest),
+        }
     }
 }
+
+/// Set in [`HEX_VALUES`] at bytes that are not digits.
+const NOT_A_DIGIT: u8 = 0x80;
+
+/// The value of each byte as a hexadecimal digit. A table, because a tick of a long story parses five
+/// thousand digests.
+const HEX_VALUES: [u8; 256] = {
+    let mut values = [NOT_A_DIGIT; 256];
+    let mut digit = 0_u8;
+    // One spelling only: upper case would be accepted as equal here, but the hash chain is computed
+    // over the text, where it is not.
+    while digit < 16 {
+        values[HEX_DIGITS[digit as usize] as usize] = digit;
+        digit += 1;
+    }
+    values
+};
 
 impl Serialize for Digest32 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -146,9 +166,23 @@ impl Serialize for Digest32 {
 
 impl<'de> Deserialize<'de> for Digest32 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // `Cow` borrows from the input where it can; `&str` would fail on readers and escapes.
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        struct DigestVisitor;
+
+        // A visitor sees the text where it is. A `Cow` would be owned, with an allocation for each digest,
+        // and `&str` would fail on readers and escapes.
+        impl de::Visitor<'_> for DigestVisitor {
+            type Value = Digest32;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("64 hexadecimal digits")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Digest32, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(DigestVisitor)
     }
 }
 
@@ -243,5 +277,31 @@ impl Serialize for Principal {
 impl<'de> Deserialize<'de> for Principal {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self::from(String::deserialize(deserializer)?.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_displayed_spelling_of_a_digest_is_parsed() {
+        let digest = Digest32::of_bytes(b"a plan");
+        let text = digest.to_string();
+        assert_eq!(text.parse(), Ok(digest));
+        let json = format!("\"{text}\"");
+        assert_eq!(serde_json::from_str::<Digest32>(&json).ok(), Some(digest));
+        // Also where the text cannot be borrowed from the input.
+        let value = serde_json::Value::String(text.clone());
+        assert_eq!(serde_json::from_value::<Digest32>(value).ok(), Some(digest));
+        for wrong in [
+            text.to_uppercase(),
+            format!("g{}", text.get(1..).unwrap_or_default()),
+            format!("{}é", text.get(2..).unwrap_or_default()),
+            text.get(1..).unwrap_or_default().to_owned(),
+            format!("{text}0"),
+        ] {
+            assert_eq!(wrong.parse::<Digest32>(), Err(NotADigest), "{wrong}");
+        }
     }
 }
