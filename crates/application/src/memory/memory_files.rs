@@ -341,7 +341,8 @@ fn compare_files(
     let unwritten = UnwrittenEntries::load_noted(state)?;
     for (kind, folder) in folders {
         let known = notes.folder_notes(state, kind)?;
-        let mut listed = BTreeSet::new();
+        // A folder is listed in the order of its names, so this is sorted but for the suffix.
+        let mut listed = Vec::with_capacity(folder.len());
         for on_disk in folder {
             let Some(name) = on_disk
                 .name
@@ -387,14 +388,16 @@ fn compare_files(
                 touched.contains(&id),
                 &mut look,
             )?;
-            listed.insert(id);
+            listed.push(id);
         }
+        listed.sort_unstable();
         let of_kind =
             |id: &&String| EntryKind::parse_id(id).is_some_and(|(found, _)| found == kind);
         // A deleted file is written again: files get lost in checkouts and cleanups, so forgetting
         // an entry takes a command (`tl story memory forget`).
         for id in known.keys().chain(touched.iter().filter(of_kind)) {
-            if !listed.contains(id) && state.record_body(kind.as_str(), id)?.is_some() {
+            if listed.binary_search(id).is_err() && state.record_body(kind.as_str(), id)?.is_some()
+            {
                 look.behind.insert(id.clone());
             }
         }

@@ -3,7 +3,7 @@
 //! A note keeps the stamp of every text that was read, so that an unchanged book costs one `stat` per scene. It
 //! is kept by every reader of a text: a text or a plan that is gone is known by nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use domain::generation::reading::SceneReading;
 use domain::ids::{NodeId, Principal, VersionHash};
@@ -199,7 +199,8 @@ fn compare_texts(
         compare_text(ctx, state, tree, node, &mut found)?;
     }
     found.seen.order = order_of_texts(tree, &found.seen);
-    let is_kept = |id: &&u32| found.seen.texts.contains_key(id) && before.contains(id);
+    let known: HashSet<u32> = before.iter().copied().collect();
+    let is_kept = |id: &&u32| found.seen.texts.contains_key(id) && known.contains(id);
     let order = found.seen.order.iter().filter(is_kept);
     found.is_reordered = !order.eq(before.iter().filter(is_kept));
     Ok(found)

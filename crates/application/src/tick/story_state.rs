@@ -68,10 +68,10 @@ impl StoryState {
             )?);
         }
         let nodes = plan_nodes(ctx, tree);
-        let next_scene = nodes.iter().find(|node| is_open(ctx, tree, node));
-        let next_scene = next_scene.map(|node| {
-            let blueprint = plan_text(state, tree, &node.path).unwrap_or_default();
-            (node.path.clone(), blueprint)
+        let next_scene = first_open_scene(ctx, tree).map(|node| {
+            let path = tree.alias_path(node);
+            let blueprint = plan_text(state, tree, &path).unwrap_or_default();
+            (path, blueprint)
         });
         // Right after a plan was recorded the memory is unchanged and need not be loaded a second
         // time.
@@ -125,15 +125,18 @@ impl StoryState {
 /// Returns the path of the scene that the next tick prepares: the first that is open.
 pub(crate) fn find_next_scene(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
     let (_, tree) = observe_submitted_plans(ctx)?;
-    let nodes = plan_nodes(ctx, &tree);
-    let next = nodes.into_iter().find(|node| is_open(ctx, &tree, node));
-    Ok(next.map(|node| node.path))
+    Ok(first_open_scene(ctx, &tree).map(|node| tree.alias_path(node)))
 }
 
-/// Whether a scene is neither complete nor begun.
-fn is_open(ctx: &Context<'_>, tree: &Tree, node: &PlanNode) -> bool {
-    let is_begun = || node_at(tree, &node.path).is_some_and(|it| has_prose(ctx, tree, it));
-    node.is_written && node.progress != "complete" && !is_begun()
+/// Returns the first scene with a plan in a file that is neither complete nor begun.
+fn first_open_scene<'t>(ctx: &Context<'_>, tree: &'t Tree) -> Option<&'t Node> {
+    let is_open = |node: &&Node| {
+        node.path.is_some()
+            && node.progress != Progress::Complete
+            && prose_pattern(ctx, node).is_some()
+            && !has_prose(ctx, tree, node)
+    };
+    tree.all_preorder().into_iter().find(is_open)
 }
 
 /// Returns the name of the story. The state of a clone does not know it; the author's file is in every one.
