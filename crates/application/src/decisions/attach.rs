@@ -19,6 +19,7 @@ use super::follow::share_followed_moves;
 use super::made_notes::decide_notes;
 use super::made_proofs::decide_proofs;
 use super::receive::state_mark;
+use super::removed_progress::decide_removed_progress;
 use super::sign::{refuse_unsignable, sign_decision};
 use super::undone::decide_undone;
 use super::{load_decision_key, load_decisions, load_node_decisions, named_plan_file};
@@ -178,6 +179,7 @@ fn attach_decisions(
     )?);
     made.extend(decide_proofs(ctx, tx, operation, &carried)?);
     made.extend(decide_undone(tx, operation)?);
+    made.extend(decide_removed_progress(tx, operation)?);
     made.extend(carried.made);
     facts.extend(carried.facts);
     if !made.is_empty() {

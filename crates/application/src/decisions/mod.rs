@@ -12,6 +12,7 @@ mod made_proofs;
 mod manage;
 mod observed_nodes;
 mod receive;
+mod removed_progress;
 mod sign;
 mod undone;
 

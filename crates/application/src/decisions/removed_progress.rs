@@ -1,0 +1,142 @@
+//! Takes back the progress of plans that a change of shape removes, and decides it again when that is undone.
+//!
+//! An approval names its text. Progress names its plan by path alone, and another plan may get that
+//! path: in a clone made later it would be that plan's progress.
+
+use std::collections::HashSet;
+
+use domain::decision::{
+    Aspect, Decision, DecisionId, Verdict, decisions_in_force, stand_on_decisions,
+};
+use domain::fact::Fact;
+use domain::ids::NodeId;
+use domain::node::{Node, Progress};
+use domain::operation::Verb;
+use domain::ports::{NewOperation, Transaction};
+use domain::presence::AbsentNode;
+use domain::record::Recorded as _;
+
+use super::attach::NewDecision;
+use super::carry::{apply_names, key_of};
+use super::{load_decision_key, load_decisions, load_node_decisions};
+use crate::failure::Failure;
+use crate::observe::load_plan_tree;
+
+/// Returns the decisions about the progress of plans that an operation removes or brings back.
+pub(super) fn decide_removed_progress(
+    tx: &dyn Transaction,
+    operation: &NewOperation,
+) -> Result<Vec<NewDecision>, Failure> {
+    // A scan decides nothing: a file that is gone may come back with its branch.
+    if !matches!(operation.verb, Verb::Reshape | Verb::Undo) {
+        return Ok(Vec::new());
+    }
+    let absent = list_absent(&operation.facts);
+    let mut made = Vec::new();
+    let mut added: Vec<&Node> = Vec::new();
+    for fact in &operation.facts {
+        match fact {
+            Fact::NodeRemoved { node } if !absent.contains(&node.id) => {
+                made.extend(withdraw_progress(tx, operation, node)?);
+            }
+            Fact::NodeAdded { node }
+                if node.progress != Progress::Pending && !absent.contains(&node.id) =>
+            {
+                added.push(node.as_ref());
+            }
+            _ => {}
+        }
+    }
+    if !added.is_empty() {
+        let after = apply_names(&load_plan_tree(tx)?, &operation.facts);
+        for node in added {
+            let Some(node) = after.get(node.id) else {
+                continue;
+            };
+            made.extend(restore_progress(
+                tx,
+                operation,
+                &key_of(&after, node),
+                node,
+            )?);
+        }
+    }
+    Ok(made.into_iter().map(NewDecision::from_decision).collect())
+}
+
+/// Returns the nodes that go or come with a branch: their decisions do, too.
+fn list_absent(facts: &[Fact]) -> HashSet<NodeId> {
+    let of_body = |body: &serde_json::Value| {
+        let absent: AbsentNode = serde_json::from_value(body.clone()).ok()?;
+        Some(absent.node.id)
+    };
+    let bodies = facts.iter().filter_map(|fact| match fact {
+        Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } if record.kind == AbsentNode::KIND => before.as_ref().or(after.as_ref()),
+        _ => None,
+    });
+    bodies.filter_map(of_body).collect()
+}
+
+fn withdraw_progress(
+    tx: &dyn Transaction,
+    operation: &NewOperation,
+    node: &Node,
+) -> Result<Option<Decision>, Failure> {
+    let known = load_node_decisions(tx, node)?;
+    let supersedes: Vec<DecisionId> = decisions_in_force(&known)
+        .into_iter()
+        .filter(|one| matches!(one.decision.what, Verdict::Progress { .. }))
+        .filter_map(|one| one.id.clone())
+        .collect();
+    if supersedes.is_empty() {
+        return Ok(None);
+    }
+    let what = Verdict::Withdrawn {
+        aspect: Aspect::Progress,
+    };
+    let key = load_decision_key(tx, node)?;
+    Ok(Some(decide(operation, key, what, supersedes)))
+}
+
+fn restore_progress(
+    tx: &dyn Transaction,
+    operation: &NewOperation,
+    key: &str,
+    node: &Node,
+) -> Result<Option<Decision>, Failure> {
+    let known = load_decisions(tx, key)?;
+    // What nobody decided follows from files and commits, in every clone.
+    let was_decided = known
+        .iter()
+        .any(|one| matches!(one.decision.what, Verdict::Progress { progress } if progress == node.progress));
+    let standing = stand_on_decisions(&known, None, None).progress;
+    if !was_decided || standing == Some(node.progress) {
+        return Ok(None);
+    }
+    let what = Verdict::Progress {
+        progress: node.progress,
+    };
+    let supersedes = domain::decision::superseded_by(&known, &what);
+    Ok(Some(decide(operation, key.to_owned(), what, supersedes)))
+}
+
+fn decide(
+    operation: &NewOperation,
+    node: String,
+    what: Verdict,
+    supersedes: Vec<DecisionId>,
+) -> Decision {
+    Decision {
+        node,
+        what,
+        by: operation.by.clone(),
+        at: operation.at,
+        supersedes,
+        signature: None,
+        plan_file: None,
+    }
+}
