@@ -82,6 +82,8 @@ pub(crate) struct ScanCache {
     checked: RefCell<Option<CheckedScan>>,
     /// What was scanned since that check; `None` if something's later change a stamp might not show.
     since_check: RefCell<Option<Vec<ScannedPath>>>,
+    /// Git's index, if all paths were just compared because it is another one.
+    other_index: RefCell<Option<Option<FileStamp>>>,
 }
 
 /// A stored scan that was compared with the files.
@@ -169,18 +171,31 @@ impl ScanCache {
     /// Writes the recording; without one, the stored scan that was checked, with the present stamps
     /// of the paths that changed, under a new mark.
     pub(crate) fn save_to(&self, file: &Path, mark: &str) {
+        // Without it, every hook would compare all paths until all are as they were.
+        let index = || {
+            self.other_index
+                .take()
+                .unwrap_or_else(|| stored_index(file))
+        };
         match (self.noted.take(), self.checked.take()) {
-            (ScanRecording::Looks(looks), _) => write_cache(file, mark, &encode_parts(&looks)),
+            (ScanRecording::Looks(looks), _) => {
+                write_cache(file, mark, &encode_parts(&looks), index().as_ref());
+            }
             (ScanRecording::Nothing, Some(checked)) if !checked.renamed.is_empty() => {
                 let since = self.since_check.take();
-                let _ = since.and_then(|since| add_scanned_paths(file, mark, &checked, since));
+                let looks = since.and_then(|since| add_scanned_paths(file, &checked, since));
+                if let Some(looks) = looks {
+                    write_cache(file, mark, &encode_parts(&looks), index().as_ref());
+                }
             }
             (ScanRecording::Nothing, Some(checked)) if checked.restamped.is_empty() => {
                 Self::replace_mark(file, |was| (was == checked.mark).then(|| mark.to_owned()));
             }
             (ScanRecording::Nothing, Some(checked)) => {
                 // Errors are ignored: without the cache the next command scans everything.
-                let _ = replace_stamps(file, mark, checked);
+                if let Some(looks) = load_restamped(file, &checked) {
+                    write_cache(file, mark, &encode_parts(&looks), index().as_ref());
+                }
             }
             _ => {}
         }
@@ -197,7 +212,7 @@ impl ScanCache {
         if let Some(mark) = change(&header.mark) {
             let parts = header.split_parts(body);
             if let Some(parts) = parts.collect::<Option<Vec<_>>>() {
-                write_cache(file, &mark, &parts);
+                write_cache(file, &mark, &parts, stored_index(file).as_ref());
             }
         }
     }
@@ -236,6 +251,7 @@ impl ScanCache {
             renamed,
         }));
         self.since_check.replace(stored.is_whole.then(Vec::new));
+        self.other_index.replace(stored.other_index);
         if let (true, Some(index)) = (changed.is_empty(), stored.other_index) {
             let mut bytes = Vec::with_capacity(STAMP_SIZE);
             push_stamp(&mut bytes, index.as_ref());
@@ -276,21 +292,20 @@ fn read_stamps(
     stamps.collect()
 }
 
-/// Replaces mark and stamps of the stored scan; `None` if it cannot be read, or is another one.
-fn replace_stamps(file: &Path, mark: &str, checked: CheckedScan) -> Option<()> {
-    let looks = load_restamped(file, &checked)?;
-    write_cache(file, mark, &encode_parts(&looks));
-    Some(())
+/// Returns git's index when all paths of the stored scan were last compared.
+fn stored_index(file: &Path) -> Option<FileStamp> {
+    let mut start = [0; FIXED_SIZE];
+    File::open(file).ok()?.read_exact_at(&mut start, 0).ok()?;
+    FixedHeader::parse(&start)?.index
 }
 
-/// Adds what was scanned since a check to the stored scan: the new entries of folders, under their
+/// Returns the stored scan with what was scanned since a check: the new entries of folders, under their
 /// present digest. `None` if such a folder was not listed, or a path was seen in two states.
 fn add_scanned_paths(
     file: &Path,
-    mark: &str,
     checked: &CheckedScan,
     since: Vec<ScannedPath>,
-) -> Option<()> {
+) -> Option<Vec<ScannedPath>> {
     let mut looks = load_restamped(file, checked)?;
     let mut scanned: HashMap<String, ScannedPath> = HashMap::with_capacity(since.len());
     for one in since {
@@ -308,8 +323,7 @@ fn add_scanned_paths(
     let mut new: Vec<ScannedPath> = scanned.into_values().collect();
     new.sort_by(|a, b| a.path.cmp(&b.path));
     looks.extend(new);
-    write_cache(file, mark, &encode_parts(&looks));
-    Some(())
+    Some(looks)
 }
 
 /// Returns the paths of the stored scan with their present stamps; `None` if it cannot be read, or is
@@ -587,8 +601,8 @@ fn encode_parts(looks: &[ScannedPath]) -> Vec<EncodedPart<'static>> {
     looks.chunks(PATHS_PER_PART).map(encode).collect()
 }
 
-/// Writes a cache file.
-fn write_cache(file: &Path, mark: &str, parts: &[EncodedPart<'_>]) {
+/// Writes a cache file; `index` is git's index when all paths were last compared.
+fn write_cache(file: &Path, mark: &str, parts: &[EncodedPart<'_>], index: Option<&FileStamp>) {
     let size_of = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     let mut listed = Vec::new();
     push_text(&mut listed, mark);
@@ -604,7 +618,7 @@ fn write_cache(file: &Path, mark: &str, parts: &[EncodedPart<'_>]) {
     let mut bytes = Vec::with_capacity(FIXED_SIZE + listed.len() + body);
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&0u32.to_le_bytes());
-    push_stamp(&mut bytes, None);
+    push_stamp(&mut bytes, index);
     bytes.extend_from_slice(&size_of(&listed).to_le_bytes());
     bytes.extend_from_slice(&listed);
     for part in parts {

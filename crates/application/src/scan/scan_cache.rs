@@ -145,10 +145,11 @@ impl Scanner<'_, '_> {
         // Moves the cache forward, so that the next scan does not replay the same operations. Only
         // after many, because each update writes a file; and when a folder has new entries, because
         // listing one of ten thousand takes longer than the update.
-        let has_new_entries = changed.iter().any(|path| path.ends_with('/'));
-        let is_due = match has_new_entries {
-            true => is_whole && self.is_sure(noticed),
-            false => changed.is_empty() && since > BASE_OPERATION_LIMIT,
+        // After a check of everything also with the present stamps of plans whose edits are recorded: a hook
+        // compares everything after a git command until the cache says that it did.
+        let is_due = match changed.is_empty() {
+            true => since > BASE_OPERATION_LIMIT,
+            false => is_whole && self.is_sure(noticed),
         };
         if holds && is_due {
             let key = cache_key(self.ctx, self.state, head)?;

@@ -18,6 +18,7 @@ fn cache_of(paths: usize) -> (tempfile::TempDir, OwnedFd) {
         &folder.path().join("looks.bin"),
         "mark",
         &encode_parts(&looks),
+        None,
     );
     let root = File::open(folder.path()).unwrap().into();
     (folder, root)
@@ -112,6 +113,24 @@ fn all_paths_are_checked_when_the_index_is_another_one() {
 }
 
 #[test]
+fn a_scan_that_is_saved_again_remembers_the_index_it_was_compared_with() {
+    let (folder, root) = cache_of(5_000);
+    let file = folder.path().join("looks.bin");
+    let is_whole = |index| check(&folder, &root, next_part(index)).unwrap().is_whole;
+    // A plan was edited and recorded, and a git command ran.
+    std::fs::write(folder.path().join("plan-04321.md"), "new").unwrap();
+    let cache = ScanCache::default();
+    let found = check_with(&cache, &folder, &root, next_part(stamp_of(1))).unwrap();
+    assert!(found.is_whole && found.changed.len() == 1);
+    cache.save_to(&file, "two");
+    assert!(!is_whole(stamp_of(1)));
+    // Many operations later.
+    ScanCache::replace_mark(&file, |_| Some("three".to_owned()));
+    assert!(!is_whole(stamp_of(1)));
+    assert!(is_whole(stamp_of(2)));
+}
+
+#[test]
 fn a_damaged_or_truncated_cache_is_not_used() {
     let (folder, root) = cache_of(2_000);
     let file = folder.path().join("looks.bin");
@@ -195,7 +214,7 @@ fn new_entries_of_a_folder_are_added_to_the_saved_scan() {
     };
     let first = tickets(digest_names(&[entry("001-a")]));
     let file = folder.path().join("looks.bin");
-    write_cache(&file, "mark", &encode_parts(&[first, look(1)]));
+    write_cache(&file, "mark", &encode_parts(&[first, look(1)]), None);
     let root: OwnedFd = File::open(folder.path()).unwrap().into();
     let cache = ScanCache::default();
     let found = check_with(&cache, &folder, &root, CheckedPaths::All).unwrap();
