@@ -407,7 +407,7 @@ fn run_tick_with_search(ctx: &Context<'_>) -> TickStatus {
 }
 
 const RATIONALE: &str = "The map was lost, and nobody has asked for it since";
-const INTENTION: &str = "Somebody asks who had the map last";
+const INTENTION: &str = "Someone asks who had the map last";
 
 const WORDS: [&str; 10] = [
     "river", "letter", "mentor", "winter", "archive", "harbour", "quarrel", "lantern", "oath",
