@@ -75,10 +75,7 @@ impl OperationReader for TableView<'_> {
         let values = params![id.0.cast_signed()];
         self.sql.query_rows(sql, values, &mut |row| {
             is_found = true;
-            let (prev, hash) = (
-                decode_digest_column(row.get_ref(1)?)?,
-                decode_digest_column(row.get_ref(2)?)?,
-            );
+            let (prev, hash) = read_links(row, 1)?;
             let ValueRef::Text(body) = row.get_ref(0)? else {
                 return Err(BadRow::new(format!("operation {id} has no body")));
             };
@@ -194,10 +191,7 @@ impl TableView<'_> {
         let sql = "SELECT id, body, prev, hash FROM operation ORDER BY id";
         self.sql.query_rows(sql, params![], &mut |row| {
             let id: i64 = row.get(0)?;
-            let (prev, hash) = (
-                decode_digest_column(row.get_ref(2)?)?,
-                decode_digest_column(row.get_ref(3)?)?,
-            );
+            let (prev, hash) = read_links(row, 2)?;
             let ValueRef::Text(body) = row.get_ref(1)? else {
                 return Err(BadRow::new(format!("operation {id} has no body")));
             };
@@ -219,10 +213,7 @@ impl TableView<'_> {
         let sql = "SELECT id, prev, hash, head, head_sum FROM operation ORDER BY id";
         self.sql.query_rows(sql, params![], &mut |row| {
             let id: i64 = row.get(0)?;
-            let (prev, hash) = (
-                decode_digest_column(row.get_ref(1)?)?,
-                decode_digest_column(row.get_ref(2)?)?,
-            );
+            let (prev, hash) = read_links(row, 1)?;
             let head: String = row.get(3)?;
             if head_checksum(id, &head) != row.get::<i64>(4)? {
                 return Err(BadRow::new(format!(
@@ -253,6 +244,14 @@ impl TableView<'_> {
     }
 }
 
+/// Reads the hashes of the operation before and of this one, from two columns.
+fn read_links(row: &Row<'_>, first: usize) -> Result<(Digest32, Digest32), BadRow> {
+    Ok((
+        decode_digest_column(row.get_ref(first)?)?,
+        decode_digest_column(row.get_ref(first + 1)?)?,
+    ))
+}
+
 /// A stored operation without its body.
 pub(super) struct VisitedOperation {
     pub(super) id: OperationId,
@@ -272,11 +271,12 @@ pub(crate) struct RecordedRow {
 impl RecordedRow {
     /// Reads `id, body, prev, hash`.
     fn read_row(row: &Row<'_>) -> Result<Self, BadRow> {
+        let (prev, hash) = read_links(row, 2)?;
         Ok(Self {
             id: OperationId(row.get::<i64>(0)?.cast_unsigned()),
             body: row.get(1)?,
-            prev: decode_digest_column(row.get_ref(2)?)?,
-            hash: decode_digest_column(row.get_ref(3)?)?,
+            prev,
+            hash,
         })
     }
 
