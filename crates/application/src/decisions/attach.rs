@@ -86,6 +86,24 @@ pub(crate) fn record_with_decisions(
     planned.record_operation(tx, operation)
 }
 
+/// Returns a decision with the author and the time of the operation that makes it.
+pub(super) fn decision_of(
+    operation: &NewOperation,
+    node: String,
+    what: Verdict,
+    supersedes: Vec<DecisionId>,
+) -> Decision {
+    Decision {
+        node,
+        what,
+        by: operation.by.clone(),
+        at: operation.at,
+        supersedes,
+        signature: None,
+        plan_file: None,
+    }
+}
+
 /// Adds a decision to the operation that makes it, and plans its file.
 pub(crate) fn attach_decision(
     ctx: &Context<'_>,
@@ -99,15 +117,7 @@ pub(crate) fn attach_decision(
         return Ok(());
     };
     let supersedes = superseded_by(&load_decisions(state, &node)?, &what);
-    let decision = Decision {
-        node,
-        what,
-        by: operation.by.clone(),
-        at: operation.at,
-        supersedes,
-        signature: None,
-        plan_file: None,
-    };
+    let decision = decision_of(operation, node, what, supersedes);
     let new = NewDecision::from_decision(sign_decision(ctx, decision)?);
     operation.facts.extend(new.to_fact());
     plan_decision_files(ctx, folder, state, planned, &[new])
@@ -147,15 +157,7 @@ fn attach_decisions(
         let progress = change.progress.map(|progress| {
             let what = Verdict::Progress { progress };
             let supersedes = superseded_by(&known, &what);
-            Decision {
-                node: key.clone(),
-                what,
-                by: operation.by.clone(),
-                at: operation.at,
-                supersedes,
-                signature: None,
-                plan_file: None,
-            }
+            decision_of(operation, key.clone(), what, supersedes)
         });
         for decision in verdict.into_iter().chain(progress) {
             let decision = Decision {
@@ -179,7 +181,7 @@ fn attach_decisions(
     )?);
     made.extend(decide_proofs(ctx, tx, operation, &carried)?);
     made.extend(decide_undone(tx, operation)?);
-    made.extend(decide_removed_progress(tx, operation)?);
+    made.extend(decide_removed_progress(ctx, tx, operation)?);
     made.extend(carried.made);
     facts.extend(carried.facts);
     if !made.is_empty() {

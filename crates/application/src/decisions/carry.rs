@@ -15,7 +15,7 @@ use domain::presence::AbsentNode;
 use domain::record::{RecordKey, Recorded as _};
 use domain::tree::Tree;
 
-use super::attach::NewDecision;
+use super::attach::{NewDecision, decision_of};
 use super::follow::FollowedMoves;
 use super::{decision_key, has_free_names, load_decision_key, load_decisions, load_node_decisions};
 use crate::claim_node::may_rename_nodes;
@@ -130,16 +130,11 @@ pub(super) fn carried_files(
     operation: &NewOperation,
 ) -> Vec<NewDecision> {
     // About the project: one change of shape moves the decisions of many nodes.
-    let decisions = entries.chunks(MAX_CARRIED_PER_FILE).map(|chunk| Decision {
-        node: PROJECT_KEY.to_owned(),
-        what: Verdict::Carried {
+    let decisions = entries.chunks(MAX_CARRIED_PER_FILE).map(|chunk| {
+        let what = Verdict::Carried {
             decisions: chunk.iter().cloned().collect(),
-        },
-        by: operation.by.clone(),
-        at: operation.at,
-        supersedes: Vec::new(),
-        signature: None,
-        plan_file: None,
+        };
+        decision_of(operation, PROJECT_KEY.to_owned(), what, Vec::new())
     });
     decisions.map(NewDecision::from_decision).collect()
 }

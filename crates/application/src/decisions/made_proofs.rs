@@ -11,7 +11,7 @@ use domain::ports::{NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, read_record, record_changed_fact};
 use domain::work::evidence::{Evidence, ProofCheck};
 
-use super::attach::NewDecision;
+use super::attach::{NewDecision, decision_of};
 use super::carry::Carried;
 use super::{load_node_decisions, named_plan_file};
 use crate::context::Context;
@@ -55,13 +55,8 @@ pub(super) fn decide_proofs(
         let plan_file = named_plan_file(ctx, state, &node)?;
         let decide = |what, supersedes| {
             NewDecision::from_decision(Decision {
-                node: key.clone(),
-                what,
-                by: operation.by.clone(),
-                at: operation.at,
-                supersedes,
-                signature: None,
                 plan_file: plan_file.clone(),
+                ..decision_of(operation, key.clone(), what, supersedes)
             })
         };
         for proof in &after.proofs {

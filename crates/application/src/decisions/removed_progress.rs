@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use domain::decision::{
-    Aspect, Decision, DecisionId, Verdict, decisions_in_force, stand_on_decisions,
+    Aspect, Decision, DecisionId, Verdict, decisions_in_force, stand_on_decisions, superseded_by,
 };
 use domain::fact::Fact;
 use domain::ids::NodeId;
@@ -15,15 +15,18 @@ use domain::operation::Verb;
 use domain::ports::{NewOperation, Transaction};
 use domain::presence::AbsentNode;
 use domain::record::Recorded as _;
+use domain::tree::Tree;
 
-use super::attach::NewDecision;
-use super::carry::{apply_names, key_of};
-use super::{load_decision_key, load_decisions, load_node_decisions};
+use super::attach::{NewDecision, decision_of};
+use super::carry::{self, apply_names, key_of};
+use super::{load_decision_key, load_decisions, load_node_decisions, named_plan_file};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::load_plan_tree;
 
 /// Returns the decisions about the progress of plans that an operation removes or brings back.
 pub(super) fn decide_removed_progress(
+    ctx: &Context<'_>,
     tx: &dyn Transaction,
     operation: &NewOperation,
 ) -> Result<Vec<NewDecision>, Failure> {
@@ -37,7 +40,7 @@ pub(super) fn decide_removed_progress(
     for fact in &operation.facts {
         match fact {
             Fact::NodeRemoved { node } if !absent.contains(&node.id) => {
-                made.extend(withdraw_progress(tx, operation, node)?);
+                made.extend(withdraw_progress(ctx, tx, operation, node)?);
             }
             Fact::NodeAdded { node }
                 if node.progress != Progress::Pending && !absent.contains(&node.id) =>
@@ -53,12 +56,7 @@ pub(super) fn decide_removed_progress(
             let Some(node) = after.get(node.id) else {
                 continue;
             };
-            made.extend(restore_progress(
-                tx,
-                operation,
-                &key_of(&after, node),
-                node,
-            )?);
+            made.extend(restore_progress(ctx, tx, operation, &after, node)?);
         }
     }
     Ok(made.into_iter().map(NewDecision::from_decision).collect())
@@ -82,6 +80,7 @@ fn list_absent(facts: &[Fact]) -> HashSet<NodeId> {
 }
 
 fn withdraw_progress(
+    ctx: &Context<'_>,
     tx: &dyn Transaction,
     operation: &NewOperation,
     node: &Node,
@@ -99,16 +98,21 @@ fn withdraw_progress(
         aspect: Aspect::Progress,
     };
     let key = load_decision_key(tx, node)?;
-    Ok(Some(decide(operation, key, what, supersedes)))
+    Ok(Some(Decision {
+        plan_file: named_plan_file(ctx, tx, node)?,
+        ..decision_of(operation, key, what, supersedes)
+    }))
 }
 
 fn restore_progress(
+    ctx: &Context<'_>,
     tx: &dyn Transaction,
     operation: &NewOperation,
-    key: &str,
+    after: &Tree,
     node: &Node,
 ) -> Result<Option<Decision>, Failure> {
-    let known = load_decisions(tx, key)?;
+    let key = key_of(after, node);
+    let known = load_decisions(tx, &key)?;
     // What nobody decided follows from files and commits, in every clone.
     let was_decided = known
         .iter()
@@ -120,23 +124,9 @@ fn restore_progress(
     let what = Verdict::Progress {
         progress: node.progress,
     };
-    let supersedes = domain::decision::superseded_by(&known, &what);
-    Ok(Some(decide(operation, key.to_owned(), what, supersedes)))
-}
-
-fn decide(
-    operation: &NewOperation,
-    node: String,
-    what: Verdict,
-    supersedes: Vec<DecisionId>,
-) -> Decision {
-    Decision {
-        node,
-        what,
-        by: operation.by.clone(),
-        at: operation.at,
-        supersedes,
-        signature: None,
-        plan_file: None,
-    }
+    let supersedes = superseded_by(&known, &what);
+    Ok(Some(Decision {
+        plan_file: carry::named_plan_file(ctx, after, node),
+        ..decision_of(operation, key, what, supersedes)
+    }))
 }

@@ -10,7 +10,7 @@ use domain::operation::Operation;
 use domain::ports::{NewOperation, Snapshot};
 use domain::record::Recorded as _;
 
-use super::attach::NewDecision;
+use super::attach::{NewDecision, decision_of};
 use super::load_decisions;
 use crate::failure::Failure;
 
@@ -55,15 +55,8 @@ pub(super) fn decide_undone(
             let what = Verdict::Withdrawn {
                 aspect: one.decision.what.aspect(),
             };
-            made.push(Decision {
-                node: one.decision.node.clone(),
-                what,
-                by: undo.by.clone(),
-                at: undo.at,
-                supersedes: vec![id.clone()],
-                signature: None,
-                plan_file: None,
-            });
+            let node = one.decision.node.clone();
+            made.push(decision_of(undo, node, what, vec![id.clone()]));
         }
         // Decided again under another id, because it supersedes the one that is taken back: the
         // former file is superseded for good, in every clone.

@@ -537,6 +537,33 @@ fn check_rebuilt(project: &Project) {
     );
 }
 
+/// Progress names its plan by path alone, and the merged act had that path before.
+#[test]
+fn an_act_at_the_place_of_a_merged_one_keeps_its_own_progress() {
+    let project = Project::create();
+    for act in ["act-1", "act-2"] {
+        project.write(&format!("acts/{act}/strategic-plan.md"), "# Act\n");
+    }
+    project.run(load_project_status).unwrap();
+    let words = |name: &str| vec![name.to_owned()];
+    let request = ProgressRequest {
+        node: words("act-2"),
+        progress: Progress::Active,
+    };
+    project.run(|ctx| set_progress(ctx, &request)).unwrap();
+    let merge = ShapeChange::Merge {
+        node: words("act-2"),
+        into: words("act-1"),
+    };
+    assert!(try_step(&project, merge));
+    let renumber = ShapeChange::Renumber {
+        node: words("act-1"),
+        id: Some("2".to_owned()),
+    };
+    assert!(try_step(&project, renumber));
+    check_rebuilt(&project);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 12,
