@@ -3,16 +3,17 @@
 //! The decision is in `domain::undo`; this loads its inputs and plans the files. An undo is an
 //! operation and can be undone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use domain::decision::KnownDecision;
+use domain::decision::{DecisionId, KnownDecision};
 use domain::fact::Fact;
 use domain::file_writes::{FileWrite, RedoAction};
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::Content;
 use domain::operation::{Operation, OperationHead, Verb};
 use domain::ports::{FileReadResult, PlanFiles, Snapshot, StoreFault, Transaction};
-use domain::record::{RecordKey, Recorded as _, read_record};
+use domain::record::{RecordKey, Recorded as _, read_record, read_records};
 use domain::tree::Tree;
 use domain::undo::{
     FileChange, UndoRefused, decide_undo, find_newest_decision, is_decision_of_person,
@@ -218,18 +219,42 @@ fn refuse_partial_move(operations: &[Operation], kept: &[String]) -> Result<(), 
     )))
 }
 
+/// The decision files of a state that are here. Loaded when it is first asked for: every decision is read.
+#[derive(Default)]
+struct PresentDecisions(OnceCell<HashSet<DecisionId>>);
+
+impl PresentDecisions {
+    fn contains(&self, state: &dyn Snapshot, record_key: &str) -> Result<bool, StoreFault> {
+        if let Some(known) = read_record::<KnownDecision>(state, record_key)? {
+            return Ok(known.present);
+        }
+        // A change of shape records a decision under its plan's present name.
+        let ids = match self.0.get() {
+            Some(ids) => ids,
+            None => {
+                let known = read_records::<KnownDecision>(state, "")?.into_iter();
+                let present = known.filter(|(_, known)| known.present);
+                let ids = present.filter_map(|(key, _)| DecisionId::of_record_key(&key));
+                let ids = ids.collect();
+                self.0.get_or_init(|| ids)
+            }
+        };
+        Ok(DecisionId::of_record_key(record_key).is_some_and(|id| ids.contains(&id)))
+    }
+}
+
 /// Whether the decisions of an operation went with their branch: there is nothing to take back here.
 fn is_decision_of_another_branch(
     state: &dyn Snapshot,
     operation: &Operation,
+    present: &PresentDecisions,
 ) -> Result<bool, StoreFault> {
     let mut is_gone = false;
     for fact in &operation.facts {
         if let Fact::RecordChanged { record, .. } = fact
             && record.kind == KnownDecision::KIND
         {
-            let known = read_record::<KnownDecision>(state, &record.key)?;
-            if known.is_some_and(|known| known.present) {
+            if present.contains(state, &record.key)? {
                 return Ok(false);
             }
             is_gone = true;
@@ -261,6 +286,7 @@ fn select_operations(
             // some observations.
             let mut before = None;
             let mut of_others = None;
+            let present = PresentDecisions::default();
             loop {
                 let page = state.load_operations(before, 100)?;
                 let Some(last) = page.last() else {
@@ -269,7 +295,7 @@ fn select_operations(
                 let mut undone = BTreeSet::new();
                 for operation in &page {
                     if state.undone_by(operation.id)?.is_some()
-                        || is_decision_of_another_branch(state, operation)?
+                        || is_decision_of_another_branch(state, operation, &present)?
                     {
                         undone.insert(operation.id);
                     }

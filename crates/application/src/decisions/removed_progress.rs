@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use domain::decision::{
-    Aspect, Decision, DecisionId, Verdict, decisions_in_force, stand_on_decisions, superseded_by,
+    Aspect, Decision, DecisionId, KnownDecision, Verdict, decisions_in_force, superseded_by,
 };
 use domain::fact::Fact;
 use domain::ids::NodeId;
@@ -40,7 +40,8 @@ pub(super) fn decide_removed_progress(
     for fact in &operation.facts {
         match fact {
             Fact::NodeRemoved { node } if !absent.contains(&node.id) => {
-                made.extend(withdraw_progress(ctx, tx, operation, node)?);
+                let withdrawal = withdraw_progress(ctx, tx, operation, node)?;
+                made.extend(withdrawal.map(NewDecision::from_decision));
             }
             Fact::NodeAdded { node }
                 if node.progress != Progress::Pending && !absent.contains(&node.id) =>
@@ -50,16 +51,18 @@ pub(super) fn decide_removed_progress(
             _ => {}
         }
     }
-    if !added.is_empty() {
+    let withdrawn = match added.is_empty() {
+        true => HashSet::new(),
+        false => find_withdrawn(tx, operation)?,
+    };
+    if !withdrawn.is_empty() {
         let after = apply_names(&load_plan_tree(tx)?, &operation.facts);
-        for node in added {
-            let Some(node) = after.get(node.id) else {
-                continue;
-            };
-            made.extend(restore_progress(ctx, tx, operation, &after, node)?);
+        let restored = added.iter().filter_map(|node| after.get(node.id));
+        for node in restored.filter(|node| withdrawn.contains(&key_of(&after, node))) {
+            made.push(restore_progress(ctx, tx, operation, &after, node)?);
         }
     }
-    Ok(made.into_iter().map(NewDecision::from_decision).collect())
+    Ok(made)
 }
 
 /// Returns the nodes that go or come with a branch: their decisions do, too.
@@ -104,28 +107,55 @@ fn withdraw_progress(
     }))
 }
 
+/// Returns the keys of the plans whose progress the undone operations took back. What nobody had decided follows
+/// from files and commits, in every clone.
+fn find_withdrawn(tx: &dyn Transaction, undo: &NewOperation) -> Result<HashSet<String>, Failure> {
+    let mut withdrawn = HashSet::new();
+    for fact in &undo.facts {
+        let Fact::UndoneChanged {
+            operation,
+            after: Some(_),
+            ..
+        } = fact
+        else {
+            continue;
+        };
+        let undone = tx.load_operation(*operation)?.into_iter();
+        for fact in undone.flat_map(|undone| undone.facts) {
+            if let Fact::RecordChanged {
+                record,
+                before: None,
+                after: Some(body),
+            } = fact
+                && record.kind == KnownDecision::KIND
+                && let Ok(known) = serde_json::from_value::<KnownDecision>(body)
+                && matches!(
+                    known.decision.what,
+                    Verdict::Withdrawn {
+                        aspect: Aspect::Progress
+                    }
+                )
+            {
+                withdrawn.insert(known.decision.node);
+            }
+        }
+    }
+    Ok(withdrawn)
+}
+
 fn restore_progress(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     operation: &NewOperation,
     after: &Tree,
     node: &Node,
-) -> Result<Option<Decision>, Failure> {
+) -> Result<NewDecision, Failure> {
     let key = key_of(after, node);
-    let known = load_decisions(tx, &key)?;
-    // What nobody decided follows from files and commits, in every clone.
-    let was_decided = known
-        .iter()
-        .any(|one| matches!(one.decision.what, Verdict::Progress { progress } if progress == node.progress));
-    let standing = stand_on_decisions(&known, None, None).progress;
-    if !was_decided || standing == Some(node.progress) {
-        return Ok(None);
-    }
     let what = Verdict::Progress {
         progress: node.progress,
     };
-    let supersedes = superseded_by(&known, &what);
-    Ok(Some(Decision {
+    let supersedes = superseded_by(&load_decisions(tx, &key)?, &what);
+    Ok(NewDecision::from_decision(Decision {
         plan_file: carry::named_plan_file(ctx, after, node),
         ..decision_of(operation, key, what, supersedes)
     }))

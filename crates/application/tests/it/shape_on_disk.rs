@@ -562,6 +562,17 @@ fn an_act_at_the_place_of_a_merged_one_keeps_its_own_progress() {
     };
     assert!(try_step(&project, renumber));
     check_rebuilt(&project);
+    // The decisions of the merged act have other keys by now.
+    for undone in ["renumber", "merge"] {
+        let done = project.run(|ctx| undo_operations(ctx, UndoTarget::Newest));
+        let summary = &done.unwrap().undone[0].summary;
+        assert!(summary.starts_with(undone), "{summary}");
+    }
+    assert_eq!(
+        see_plans(&project.load_tree())["act-2"].progress,
+        Progress::Active
+    );
+    check_rebuilt(&project);
 }
 
 proptest! {

@@ -71,6 +71,12 @@ impl DecisionId {
         (text.len() == ID_DIGITS && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
     }
 
+    /// Parses the id at the end of the key of a decision's record.
+    #[must_use]
+    pub fn of_record_key(key: &str) -> Option<Self> {
+        key.rsplit_once('#').and_then(|(_, id)| Self::parse_id(id))
+    }
+
     /// Parses the name of a decision file.
     #[must_use]
     pub fn parse_file_name(name: &str) -> Option<Self> {
@@ -415,9 +421,7 @@ impl KnownDecision {
     /// Returns the record read under `key`, with its id.
     #[must_use]
     pub fn with_id_of_key(mut self, key: &str) -> Self {
-        self.id = key
-            .rsplit_once('#')
-            .and_then(|(_, id)| DecisionId::parse_id(id));
+        self.id = DecisionId::of_record_key(key);
         self
     }
 
