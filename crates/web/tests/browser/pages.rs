@@ -233,10 +233,9 @@ fn a_plan_shows_code_pictures_and_footnotes() {
         Project::ACT,
         "# Act 1\n\n![The harbour](harbour.png) ![x](secret.png)\n\n```rust\nlet x = 1;\n```\n\n```mermaid\ngraph TD\n```\n\nIt is so[^1].\n\n[^1]: Because.\n",
     );
-    let folder = project.root().join("acts/act-1");
-    std::fs::write(folder.join("harbour.png"), pixel).expect("a file");
+    project.write("acts/act-1/harbour.png", pixel);
     // A text that is called a picture stays where it is.
-    std::fs::write(folder.join("secret.png"), "secret").expect("a file");
+    project.write("acts/act-1/secret.png", "secret");
     let server = Server::of(&project);
     play(async {
         let browser = Browser::open(&server, Setup::default()).await;
