@@ -223,6 +223,35 @@ impl Drop for WebSession {
     }
 }
 
+/// Starts a driver and returns it with its port.
+///
+/// The driver takes a free port of IPv6 and ends when a program has the same port of IPv4: on a busy machine that
+/// happens.
+#[expect(clippy::disallowed_methods, reason = "the driver is a program")]
+fn start_driver() -> (Ended, String) {
+    for _ in 0..10 {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("chromedriver: run ./test --web");
+        let output = BufReader::new(driver.stdout.take().expect("an output"));
+        let driver = Ended(driver);
+        let mut lines = output.lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            let (_, port) = line.split_once("started successfully on port ")?;
+            Some(port.trim_end().trim_end_matches('.').to_owned())
+        });
+        if let Some(port) = port {
+            // What it says later must not fill the pipe.
+            std::thread::spawn(move || lines.for_each(drop));
+            return (driver, port);
+        }
+    }
+    panic!("chromedriver found no port");
+}
+
 impl Browser {
     /// Returns what axe finds wrong with the page.
     pub(crate) async fn violations(&self) -> Value {
@@ -237,26 +266,8 @@ impl Browser {
             .expect("axe")
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the driver is a program")]
     pub(crate) async fn start(setup: Setup) -> Self {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("chromedriver: run ./test --web");
-        let output = BufReader::new(driver.stdout.take().expect("an output"));
-        let mut lines = output.lines().map_while(Result::ok);
-        let port = lines.find_map(|line| {
-            Some(
-                line.split("started successfully on port ")
-                    .nth(1)?
-                    .to_owned(),
-            )
-        });
-        // What it says later must not fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        let port = port.expect("a port").trim_end_matches('.').to_owned();
+        let (driver, port) = start_driver();
         let profile = TempDir::new().expect("a folder");
         let mut arguments: Vec<String> = [
             "--headless=new",
@@ -299,7 +310,7 @@ impl Browser {
         };
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities)
-            .connect(&format!("http://127.0.0.1:{}", port.trim()))
+            .connect(&format!("http://127.0.0.1:{port}"))
             .await
             .expect("a browser");
         let id = client
@@ -307,14 +318,10 @@ impl Browser {
             .await
             .expect("an answer")
             .expect("a session");
-        let session = WebSession {
-            port: port.trim().to_owned(),
-            id,
-        };
         Self {
             client,
-            _session: session,
-            _driver: Ended(driver),
+            _session: WebSession { port, id },
+            _driver: driver,
             _profile: profile,
         }
     }
