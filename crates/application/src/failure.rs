@@ -375,15 +375,20 @@ impl From<ShapeRefused> for Failure {
         let kind = match &error {
             ShapeRefused::Taken { .. } => FailureKind::Conflict,
             ShapeRefused::NotAnAlias(_)
+            | ShapeRefused::NameOfOtherParent { .. }
             | ShapeRefused::NoSplitPoint { .. }
             | ShapeRefused::NotAChild { .. } => FailureKind::Invalid,
             _ => FailureKind::Refused,
         };
         let failure = Self::new(kind, error.to_string());
         match &error {
-            ShapeRefused::Taken { alias } => failure.with_step(format!(
-                "tl insert {alias}   # a new plan there; the others make room"
-            )),
+            ShapeRefused::Taken { alias } => failure
+                .with_step(format!(
+                    "tl insert {alias}   # a new plan there; the others make room"
+                ))
+                .with_step(format!("tl move NODE --before {alias}   # another plan")),
+            ShapeRefused::NameOfOtherParent { .. } => failure
+                .with_step("tl move NODE --under PARENT   # names it as its new parent wants"),
             ShapeRefused::OutOfNumbers { level, .. } => failure.with_step(format!(
                 "raise `numbers` of the level `{level}` in a profile of your own: {}",
                 guide_address("custom-profiles")

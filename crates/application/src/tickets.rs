@@ -327,9 +327,7 @@ fn allocate_id(
     })?;
     let is_taken = !list_folder_ids(ctx, level, WantedIds::Exactly(&id)).is_empty();
     if is_taken || is_id_recorded(tx, level, &id)? {
-        return Err(Failure::conflict(format!(
-            "there is a ticket `{id}` already"
-        )));
+        return Err(Failure::conflict(format!("a ticket `{id}` exists already")));
     }
     if !scope.reserve_id(ctx, &id)? {
         return Err(

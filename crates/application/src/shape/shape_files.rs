@@ -112,7 +112,7 @@ impl ShapeFiles {
             // is free by then.
             let leaves = self.moved.contains_key(target) || self.removed.contains(target);
             if !leaves && !matches!(ctx.files.stat_file(target), FileStatResult::Missing) {
-                let what = format!("`{was}` cannot be moved: there is a `{target}` already");
+                let what = format!("`{was}` cannot be moved: `{target}` exists already");
                 return Err(Failure::conflict(what)
                     .with_step(format!("move `{target}` out of the way, then try again")));
             }

@@ -312,6 +312,30 @@ fn a_split_and_a_merge_keep_every_word() {
 }
 
 #[test]
+fn a_name_is_refused_for_what_is_wrong_with_it() {
+    let world = novel();
+    let rename = |name: &str| {
+        change(
+            &world,
+            ShapeChange::Renumber {
+                node: words("scene 0301"),
+                id: Some(name.to_owned()),
+            },
+        )
+    };
+    let other_parent = "`scene-0402` cannot be below `chapter-03`: its name says another parent";
+    assert_refused(rename("scene-0402"), FailureKind::Invalid, other_parent);
+    let add = ShapeChange::Add {
+        level: "chapter".to_owned(),
+        under: None,
+        name: Some("chapter-03".to_owned()),
+        title: None,
+    };
+    let taken = "`chapter-03` exists already";
+    assert_refused(change(&world, add), FailureKind::Conflict, taken);
+}
+
+#[test]
 fn names_beside_numbers_and_gaps_that_are_closed() {
     let world = novel();
     let add = ShapeChange::Add {

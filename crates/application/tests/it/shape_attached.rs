@@ -305,7 +305,7 @@ fn an_added_ticket_has_the_next_id_and_names_its_parent() {
     assert_refused(
         change(&world, add(None, Some("017a"))),
         FailureKind::Conflict,
-        "there is a ticket `017a` already",
+        "a ticket `017a` exists already",
     );
     let insert = ShapeChange::Insert {
         place: words("017"),

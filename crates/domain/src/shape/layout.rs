@@ -272,11 +272,15 @@ impl<'a> Arrangement<'a> {
         read: ReadAlias,
         parent: Option<NodeId>,
     ) -> Result<Slot, ShapeRefused> {
-        let above = parent.and_then(|parent| self.name_of(parent));
         // `scene-0204` fits below chapter 2 alone; anywhere else the next scan would not take it
         // for that parent's child.
-        let belongs = above.is_none_or(|(alias, number)| read.belongs_to(&alias, number));
-        if !belongs || siblings.iter().any(|(_, other)| other.alias == read.alias) {
+        if let Some((parent, number)) = parent.and_then(|parent| self.name_of(parent))
+            && !read.belongs_to(&parent, number)
+        {
+            let alias = read.alias;
+            return Err(ShapeRefused::NameOfOtherParent { alias, parent });
+        }
+        if siblings.iter().any(|(_, other)| other.alias == read.alias) {
             return Err(ShapeRefused::Taken { alias: read.alias });
         }
         Ok(Slot {

@@ -81,8 +81,10 @@ pub enum ShapeRefused {
     BelowItself { node: String },
     #[error("`{node}` cannot be merged with itself or with a plan below it")]
     MergedWithItself { node: String },
-    #[error("there is a `{alias}` already")]
+    #[error("`{alias}` exists already")]
     Taken { alias: String },
+    #[error("`{alias}` cannot be below `{parent}`: its name says another parent")]
+    NameOfOtherParent { alias: String, parent: String },
     #[error("the profile has no {level} with number {number}: its numbers are {first}–{last}")]
     OutOfNumbers {
         level: String,
