@@ -20,8 +20,12 @@ use crate::wiring::App;
   tl merge act-1/chapter-05 act-1/chapter-04 --dry-run")]
 pub(crate) struct MergeArgs {
     /// The plan that goes, and the plan it becomes a part of
-    #[arg(required = true, num_args = 2..=4, value_names = ["NODE", "INTO"], add = nodes_completer(2))]
+    #[arg(required = true, num_args = 1..=4, value_names = ["NODE", "INTO"], add = nodes_completer(2))]
     nodes: Vec<String>,
+
+    /// The plan it becomes a part of
+    #[arg(long, num_args = 1..=2, value_name = "NODE", hide = true, add = nodes_completer(2))]
+    into: Vec<String>,
 
     #[command(flatten)]
     options: ShapeOptions,
@@ -29,8 +33,12 @@ pub(crate) struct MergeArgs {
 
 impl MergeArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        // Both names have one word or two, so only the profiles tell where the first one ends.
-        let (node, into) = split_node_words(&self.nodes, &app.find_project()?.profiles)?;
+        let (node, into) = if self.into.is_empty() {
+            // Both names have one word or two, so only the profiles tell where the first one ends.
+            split_node_words(&self.nodes, &app.find_project()?.profiles)?
+        } else {
+            (self.nodes.clone(), self.into.clone())
+        };
         if into.is_empty() {
             let name = node.join(" ");
             return Err(

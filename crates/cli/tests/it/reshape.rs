@@ -333,6 +333,15 @@ fn two_words_name_a_plan_everywhere_and_a_missing_option_is_named() {
         ],
         &["insert", "chapter", "2", "--under", "act", "1", "--dry-run"],
         &["merge", "chapter", "2", "chapter", "1", "--dry-run"],
+        &[
+            "merge",
+            "chapter",
+            "2",
+            "--into",
+            "chapter",
+            "1",
+            "--dry-run",
+        ],
         &["rename", "chapter", "2", "эпилог", "--dry-run"],
     ] {
         let output = project.ok(arguments);
