@@ -149,8 +149,9 @@ fn make_suite(
 }
 
 impl compare::Suite for Runner {
-    fn case_names(&self) -> Vec<&'static str> {
-        Case::OF_THE_PROGRAM.into_iter().map(report::name).collect()
+    fn case_names(&self) -> Vec<String> {
+        let names = Case::OF_THE_PROGRAM.into_iter().map(report::name);
+        names.map(str::to_owned).collect()
     }
 
     fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {

@@ -18,7 +18,7 @@ const MAX_RATIO: f64 = 1.03;
 /// Cases that one build runs on projects of its own.
 pub(super) trait Suite {
     /// Names of the cases, in the order they are run.
-    fn case_names(&self) -> Vec<&'static str>;
+    fn case_names(&self) -> Vec<String>;
 
     /// Runs one case once.
     fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String>;
@@ -85,7 +85,7 @@ pub(crate) fn bench(old: &str, new: Option<&str>, length: Length) -> Outcome {
             .into_iter()
             .zip(run_rounds(&*of_old, &*of_new, rounds)?)
         {
-            text.push_str(&render_row(case, &pairs));
+            text.push_str(&render_row(&case, &pairs));
         }
     }
     say(&text);

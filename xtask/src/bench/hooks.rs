@@ -22,33 +22,38 @@ const SEED_HOOKS: [&str; 4] = [
     "invalidation_cascade",
 ];
 
-/// What is measured, in the order of the report.
+/// A process that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Case {
+enum Event {
+    /// A process that does nothing.
     Empty,
-    OtherSmall,
-    BeforeSmall,
-    BeforeLarge,
-    AfterSmall,
-    AfterLarge,
-    CascadeSmall,
-    ShellSmall,
-    ShellLarge,
-    Session(SessionEvent, Size),
-    Python,
-    Node,
-}
-
-/// An event that is about the session, not about a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionEvent {
+    Other,
+    Before,
+    After,
+    Cascade,
+    Shell,
     Start,
     Prompt,
     Stop,
 }
 
-impl SessionEvent {
-    const ALL: [Self; 3] = [Self::Start, Self::Prompt, Self::Stop];
+impl Event {
+    /// The events that are about the session, not about a tool.
+    const OF_SESSION: [Self; 3] = [Self::Start, Self::Prompt, Self::Stop];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "an empty process",
+            Self::Other => "before a tool that touches no plan",
+            Self::Before => "before a plan write, allowed",
+            Self::After => "after a plan write",
+            Self::Cascade => "after a write of the act: 220 plans go stale",
+            Self::Shell => "after a shell command that changed nothing",
+            Self::Start => "start of a session with its briefing",
+            Self::Prompt => "a prompt",
+            Self::Stop => "the end of a turn",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,61 +63,52 @@ enum Size {
     Huge,
 }
 
-impl Case {
-    const ALL: [Self; 20] = [
-        Self::Empty,
-        Self::OtherSmall,
-        Self::BeforeSmall,
-        Self::BeforeLarge,
-        Self::AfterSmall,
-        Self::AfterLarge,
-        Self::CascadeSmall,
-        Self::ShellSmall,
-        Self::ShellLarge,
-        Self::Session(SessionEvent::Start, Size::Small),
-        Self::Session(SessionEvent::Start, Size::Large),
-        Self::Session(SessionEvent::Start, Size::Huge),
-        Self::Session(SessionEvent::Prompt, Size::Small),
-        Self::Session(SessionEvent::Prompt, Size::Large),
-        Self::Session(SessionEvent::Prompt, Size::Huge),
-        Self::Session(SessionEvent::Stop, Size::Small),
-        Self::Session(SessionEvent::Stop, Size::Large),
-        Self::Session(SessionEvent::Stop, Size::Huge),
-        Self::Python,
-        Self::Node,
-    ];
-
-    /// The cases that share rounds. The hooks of the first design have rounds of their own: eight
-    /// interpreters of a quarter of a second leave nothing in the processor's caches for a hook, or for
-    /// the empty process that it is compared with.
-    const HOOKS: usize = 18;
+impl Size {
+    const ALL: [Self; 3] = [Self::Small, Self::Large, Self::Huge];
 
     fn name(self) -> &'static str {
         match self {
-            Self::Empty => "an empty process",
-            Self::OtherSmall => "before a tool that touches no plan",
-            Self::BeforeSmall => "before a plan write, allowed, 221 nodes",
-            Self::BeforeLarge => "before a plan write, allowed, 10,000 nodes",
-            Self::AfterSmall => "after a plan write, 221 nodes",
-            Self::AfterLarge => "after a plan write, 10,000 nodes",
-            Self::CascadeSmall => "after a write of the act: 220 plans go stale",
-            Self::ShellSmall => "after a shell command that changed nothing, 221 nodes",
-            Self::ShellLarge => "after a shell command that changed nothing, 10,000 nodes",
-            Self::Session(SessionEvent::Start, Size::Small) => {
-                "start of a session with its briefing, 221 nodes"
-            }
-            Self::Session(SessionEvent::Start, Size::Large) => "the same, 10,000 nodes",
-            Self::Session(SessionEvent::Start, Size::Huge) => "the same, 50,000 nodes",
-            Self::Session(SessionEvent::Prompt, Size::Small) => "a prompt, 221 nodes",
-            Self::Session(SessionEvent::Prompt, Size::Large) => "a prompt, 10,000 nodes",
-            Self::Session(SessionEvent::Prompt, Size::Huge) => "a prompt, 50,000 nodes",
-            Self::Session(SessionEvent::Stop, Size::Small) => "the end of a turn, 221 nodes",
-            Self::Session(SessionEvent::Stop, Size::Large) => "the end of a turn, 10,000 nodes",
-            Self::Session(SessionEvent::Stop, Size::Huge) => "the end of a turn, 50,000 nodes",
-            Self::Python => "the first design's four hooks in Python, four processes",
-            Self::Node => "the first design's four hooks in Node, four processes",
+            Self::Small => "221 nodes",
+            Self::Large => "10,000 nodes",
+            Self::Huge => "50,000 nodes",
         }
     }
+
+    fn events(self) -> &'static [Event] {
+        use Event::{After, Before, Cascade, Empty, Other, Prompt, Shell, Start, Stop};
+        match self {
+            Self::Small => &[
+                Empty, Other, Before, After, Cascade, Shell, Start, Prompt, Stop,
+            ],
+            Self::Large => &[Empty, Before, After, Shell, Start, Prompt, Stop],
+            Self::Huge => &[Empty, Start, Prompt, Stop],
+        }
+    }
+}
+
+/// An event in a project of some size.
+type Case = (Event, Size);
+
+/// The four hooks of the first design, in a language.
+const YARDSTICKS: [(&str, &str, &str, &str); 2] = [
+    (
+        "the first design's four hooks in Python, four processes",
+        "python3",
+        "seed_hooks.py",
+        "seed.db",
+    ),
+    (
+        "the first design's four hooks in Node, four processes",
+        "node",
+        "seed_hooks.js",
+        "seed.json",
+    ),
+];
+
+/// What was measured, in the order of the report.
+struct Measured {
+    cases: Vec<(Case, Vec<Sample>)>,
+    yardsticks: Vec<(&'static str, Vec<Sample>)>,
 }
 
 /// Builds, makes the projects, measures, prints Markdown tables.
@@ -134,6 +130,12 @@ pub(crate) fn bench(length: Length) -> Outcome {
             story::ACT_OF_220,
             length,
         )?,
+        cascading: Story::make(
+            &program,
+            &folder.path().join("cascading"),
+            story::ACT_OF_220,
+            length,
+        )?,
         large: Story::make(&program, &folder.path().join("large"), story::LARGE, length)?,
         huge: Some(Story::make(
             &program,
@@ -147,24 +149,24 @@ pub(crate) fn bench(length: Length) -> Outcome {
     runner.prepare()?;
     let rounds = length.rounds();
     say_error(&format!("measuring hooks, {rounds} rounds"));
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); Case::ALL.len()];
-    for round in 0..rounds + WARM_UP {
-        for step in 0..Case::HOOKS {
-            // Each round starts with another case: none always follows the same neighbour.
-            let index = (step + round) % Case::HOOKS;
-            if let Some(taken) = runner.sample(Case::ALL[index], round)?
-                && round >= WARM_UP
-            {
-                samples[index].push(taken);
-            }
-        }
+    let mut measured = Measured {
+        cases: Vec::new(),
+        yardsticks: Vec::new(),
+    };
+    // Each project has rounds of its own, as a session has: a hook of another project, and the more an
+    // interpreter of a quarter of a second, leaves nothing in the processor's caches for the next one, or for the
+    // empty process that it is compared with.
+    for size in Size::ALL {
+        measured.cases.extend(runner.sample_rounds(size, rounds)?);
     }
-    for round in 0..rounds / 4 {
-        for (case, samples) in Case::ALL.into_iter().zip(&mut samples).skip(Case::HOOKS) {
-            samples.extend(runner.sample(case, round)?);
+    for (name, language, script, state) in YARDSTICKS {
+        let mut samples = Vec::new();
+        for _ in 0..rounds / 4 {
+            samples.extend(runner.seed_hooks(language, script, state)?);
         }
+        measured.yardsticks.push((name, samples));
     }
-    say(&table(&samples, rounds));
+    say(&table(&measured, rounds));
     Ok(())
 }
 
@@ -179,16 +181,16 @@ pub(crate) fn once(release: &Path, through: &Path, folder: &Path) -> Outcome {
         )?;
         Ok::<_, String>(made.through(through))
     };
-    let (small, large) = (story("small")?, story("large")?);
     let runner = Runner {
         release: release.to_owned(),
         scratch: folder.to_owned(),
-        small,
-        large,
+        small: story("small")?,
+        cascading: story("cascading")?,
+        large: story("large")?,
         huge: None,
     };
     runner.prepare()?;
-    for case in of_the_program() {
+    for case in cases_to_compare() {
         runner.sample(case, 1)?;
     }
     for arguments in USUAL_COMMANDS {
@@ -253,6 +255,12 @@ pub(super) fn make_suite(
 ) -> Result<Box<dyn Suite>, String> {
     let runner = Runner {
         small: Story::make(program, &folder.join("small"), story::ACT_OF_220, length)?,
+        cascading: Story::make(
+            program,
+            &folder.join("cascading"),
+            story::ACT_OF_220,
+            length,
+        )?,
         large: Story::make(program, &folder.join("large"), story::LARGE, length)?,
         huge: None,
         release: release.to_owned(),
@@ -263,32 +271,36 @@ pub(super) fn make_suite(
 }
 
 impl Suite for Runner {
-    fn case_names(&self) -> Vec<&'static str> {
-        of_the_program().map(Case::name).collect()
+    fn case_names(&self) -> Vec<String> {
+        cases_to_compare().map(case_name).collect()
     }
 
     fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {
-        of_the_program()
+        cases_to_compare()
             .nth(index)
             .map_or(Ok(None), |case| self.sample(case, round))
     }
 }
 
-/// The cases that run `tl`, without the yardsticks and the story that takes long to make.
-fn of_the_program() -> impl Iterator<Item = Case> {
-    let is_left_out = |case: &Case| {
-        matches!(
-            case,
-            Case::Empty | Case::Python | Case::Node | Case::Session(_, Size::Huge)
-        )
-    };
-    Case::ALL.into_iter().filter(move |case| !is_left_out(case))
+/// The hooks in the stories that are made quickly.
+fn cases_to_compare() -> impl Iterator<Item = Case> {
+    [Size::Small, Size::Large].into_iter().flat_map(|size| {
+        let events = size.events().iter().copied();
+        let hooks = events.filter(|event| *event != Event::Empty);
+        hooks.map(move |event| (event, size))
+    })
+}
+
+fn case_name((event, size): Case) -> String {
+    format!("{}, {}", event.name(), size.name())
 }
 
 struct Runner {
     release: PathBuf,
     scratch: PathBuf,
     small: Story,
+    /// Its plans go stale and back in every round, which the hooks of the others need not make up for.
+    cascading: Story,
     large: Story,
     /// Only for the table of limits.
     huge: Option<Story>,
@@ -297,7 +309,8 @@ struct Runner {
 impl Runner {
     /// Lets each session read what it will overwrite, and makes the yardsticks' state.
     fn prepare(&self) -> Outcome {
-        for story in [&self.small, &self.large].into_iter().chain(&self.huge) {
+        let stories = [&self.small, &self.cascading, &self.large];
+        for story in stories.into_iter().chain(&self.huge) {
             for file in [ACT, SCENE] {
                 let read = payload(story, "PostToolUse", "Read", file, None);
                 sample_with(
@@ -313,70 +326,67 @@ impl Runner {
         Ok(())
     }
 
-    fn sample(&self, case: Case, round: usize) -> Result<Option<Sample>, String> {
-        let hook = |story: &Story, payload: String| {
-            sample_with(
-                &mut story.command(&["hook", "claude-code"]),
-                &self.stdin(&payload)?,
-            )
-            .map(Some)
-        };
-        let after = |story: &Story, file: &str, title: &str| {
-            // Back and forth between two texts: every call changes something, and an approved act comes back.
-            let text = story::plan(title, if round.is_multiple_of(2) { 13 } else { 12 });
-            story.write(file, &text)?;
-            hook(
-                story,
-                payload(story, "PostToolUse", "Write", file, Some(&text)),
-            )
-        };
-        let before = |story: &Story| {
-            let text = story::plan("Scene 1.1", 14);
-            hook(
-                story,
-                payload(story, "PreToolUse", "Write", SCENE, Some(&text)),
-            )
-        };
-        let shell = |story: &Story| hook(story, shell_payload(story));
-        match case {
-            Case::Empty => {
-                sample_with(&mut command(self.release.join("empty")), &self.stdin("")?).map(Some)
-            }
-            Case::OtherSmall => hook(
-                &self.small,
-                payload(&self.small, "PreToolUse", "Write", "src/x.rs", Some("x")),
-            ),
-            Case::BeforeSmall => before(&self.small),
-            Case::BeforeLarge => before(&self.large),
-            Case::AfterSmall => after(&self.small, SCENE, "Scene 1.1"),
-            Case::AfterLarge => after(&self.large, SCENE, "Scene 1.1"),
-            Case::CascadeSmall => {
-                let text = story::plan("Act 1", 41);
-                self.small.write(ACT, &text)?;
-                let taken = hook(
-                    &self.small,
-                    payload(&self.small, "PostToolUse", "Write", ACT, Some(&text)),
-                );
-                // Outside the measuring: the other cases want the act approved, and so does the next round.
-                self.small.write(ACT, &story::plan("Act 1", 40))?;
-                self.small.tl(&["status"])?;
-                taken
-            }
-            Case::ShellSmall => shell(&self.small),
-            Case::ShellLarge => shell(&self.large),
-            Case::Session(event, size) => {
-                let story = match size {
-                    Size::Small => Some(&self.small),
-                    Size::Large => Some(&self.large),
-                    Size::Huge => self.huge.as_ref(),
+    /// Measures the events in a project, interleaved.
+    fn sample_rounds(&self, size: Size, rounds: usize) -> Result<Vec<(Case, Vec<Sample>)>, String> {
+        let events = size.events().iter();
+        let mut measured: Vec<_> = events.map(|event| ((*event, size), Vec::new())).collect();
+        for round in 0..rounds + WARM_UP {
+            for step in 0..measured.len() {
+                // Each round starts with another case: none always follows the same neighbour.
+                let index = (step + round) % measured.len();
+                let Some((case, samples)) = measured.get_mut(index) else {
+                    continue;
                 };
-                story.map_or(Ok(None), |story| {
-                    hook(story, session_payload(story, event, round))
-                })
+                let taken = self.sample(*case, round)?;
+                samples.extend(taken.filter(|_| round >= WARM_UP));
             }
-            Case::Python => self.seed_hooks("python3", "seed_hooks.py", "seed.db"),
-            Case::Node => self.seed_hooks("node", "seed_hooks.js", "seed.json"),
         }
+        Ok(measured)
+    }
+
+    fn sample(&self, (event, size): Case, round: usize) -> Result<Option<Sample>, String> {
+        story::let_files_settle();
+        if event == Event::Empty {
+            let mut empty = command(self.release.join("empty"));
+            return sample_with(&mut empty, &self.stdin("")?).map(Some);
+        }
+        let story = match (event, size) {
+            (Event::Cascade, _) => Some(&self.cascading),
+            (_, Size::Small) => Some(&self.small),
+            (_, Size::Large) => Some(&self.large),
+            (_, Size::Huge) => self.huge.as_ref(),
+        };
+        let Some(story) = story else { return Ok(None) };
+        // Back and forth between two texts: every call changes something, and an approved act comes back.
+        let change = |file: &str, title: &str, lines: usize| {
+            let text = story::plan(title, lines);
+            story.write(file, &text)?;
+            Ok::<_, String>(payload(story, "PostToolUse", "Write", file, Some(&text)))
+        };
+        let payload = match event {
+            Event::Other => payload(story, "PreToolUse", "Write", "src/x.rs", Some("x")),
+            Event::Before => {
+                let text = story::plan("Scene 1.1", 14);
+                payload(story, "PreToolUse", "Write", SCENE, Some(&text))
+            }
+            Event::After => {
+                let lines = if round.is_multiple_of(2) { 13 } else { 12 };
+                change(SCENE, "Scene 1.1", lines)?
+            }
+            Event::Cascade => change(ACT, "Act 1", 41)?,
+            Event::Shell => shell_payload(story),
+            Event::Empty | Event::Start | Event::Prompt | Event::Stop => {
+                session_payload(story, event, round)
+            }
+        };
+        let mut hook = story.command(&["hook", "claude-code"]);
+        let taken = sample_with(&mut hook, &self.stdin(&payload)?)?;
+        if event == Event::Cascade {
+            // The next round wants the act approved.
+            change(ACT, "Act 1", 40)?;
+            story.tl(&["status"])?;
+        }
+        Ok(Some(taken))
     }
 
     /// Runs the four hooks one after the other; `None` where the language is not on the machine.
@@ -446,11 +456,11 @@ fn shell_payload(story: &Story) -> String {
     )
 }
 
-fn session_payload(story: &Story, event: SessionEvent, round: usize) -> String {
+fn session_payload(story: &Story, event: Event, round: usize) -> String {
     let (name, key, value) = match event {
-        SessionEvent::Start => ("SessionStart", "source", "startup".to_owned()),
-        SessionEvent::Prompt => ("UserPromptSubmit", "prompt", format!("go on, {round}")),
-        SessionEvent::Stop => ("Stop", "last_assistant_message", "done".to_owned()),
+        Event::Start => ("SessionStart", "source", "startup".to_owned()),
+        Event::Prompt => ("UserPromptSubmit", "prompt", format!("go on, {round}")),
+        _ => ("Stop", "last_assistant_message", "done".to_owned()),
     };
     let mut payload = serde_json::json!({
         "session_id": SESSION,
@@ -478,104 +488,98 @@ fn event_of(story: &Story, event: &str, tool: &str, input: &serde_json::Value) -
     .to_string()
 }
 
-fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
-    let of = |case: Case| {
-        let index = Case::ALL
+fn table(measured: &Measured, rounds: usize) -> String {
+    let samples = |event: Event, size: Size| {
+        let found = measured
+            .cases
             .iter()
-            .position(|other| *other == case)
-            .unwrap_or_default();
-        samples.get(index).map(Vec::as_slice).unwrap_or_default()
-    };
-    let cpu = |case: Case, share| percentile(of(case).iter().map(|sample| sample.cpu), share);
-    let wall = |case: Case| percentile(of(case).iter().map(|sample| sample.wall), 50);
-    let peak = |case: Case| {
-        of(case)
-            .iter()
-            .map(|sample| sample.peak_bytes)
-            .max()
+            .find(|(case, _)| *case == (event, size));
+        found
+            .map(|(_, samples)| samples.as_slice())
             .unwrap_or_default()
     };
+    let cpu = |samples: &[Sample], share| percentile(samples.iter().map(|one| one.cpu), share);
+    let median = |event, size| cpu(samples(event, size), 50);
+    let times = |event, size| ratio(median(event, size), median(Event::Empty, size));
     let mut text = format!(
         "{rounds} interleaved rounds; milliseconds; × is the ratio of medians to the empty process.\n\n\
          | hook | CPU median | CPU p90 | CPU × | wall median | peak MB |\n| --- | ---: | ---: | ---: | ---: | ---: |\n"
     );
-    for case in Case::ALL.into_iter().filter(|case| !of(*case).is_empty()) {
+    let cases = measured.cases.iter();
+    let cases = cases.map(|(case, samples)| (case_name(*case), case.1, samples));
+    let yardsticks = measured.yardsticks.iter();
+    let yardsticks = yardsticks.map(|(name, samples)| ((*name).to_owned(), Size::Small, samples));
+    for (name, size, samples) in cases.chain(yardsticks).filter(|(.., it)| !it.is_empty()) {
         text.push_str(&format!(
-            "| {} | {} | {} | {:.2} | {} | {:.1} |\n",
-            case.name(),
-            milliseconds(cpu(case, 50)),
-            milliseconds(cpu(case, 90)),
-            ratio(cpu(case, 50), cpu(Case::Empty, 50)),
-            milliseconds(wall(case)),
-            megabytes(peak(case)),
+            "| {name} | {} | {} | {:.2} | {} | {:.1} |\n",
+            milliseconds(cpu(samples, 50)),
+            milliseconds(cpu(samples, 90)),
+            ratio(cpu(samples, 50), median(Event::Empty, size)),
+            milliseconds(percentile(samples.iter().map(|one| one.wall), 50)),
+            megabytes(peak(samples)),
         ));
     }
-    let times = |case: Case| ratio(cpu(case, 50), cpu(Case::Empty, 50));
-    let both =
-        |before: Case, after: Case| ratio(cpu(before, 50) + cpu(after, 50), cpu(Case::Empty, 50));
+    let both = |size| times(Event::Before, size) + times(Event::After, size);
     let slowest = |size| {
-        let events = SessionEvent::ALL.into_iter();
-        let times = events.map(|event| times(Case::Session(event, size)));
-        times.fold(0.0, f64::max)
+        let times = Event::OF_SESSION.map(|event| times(event, size));
+        times.into_iter().fold(0.0, f64::max)
     };
-    let growth = |size| {
-        let events = SessionEvent::ALL.into_iter();
-        let growth = events.map(|event| {
-            ratio(
-                cpu(Case::Session(event, size), 50),
-                cpu(Case::Session(event, Size::Small), 50),
-            )
-        });
-        growth.fold(0.0, f64::max)
-    };
-    let programs = Case::ALL.into_iter();
-    let programs = programs.filter(|case| !matches!(case, Case::Python | Case::Node));
-    let memory = megabytes(programs.map(peak).max().unwrap_or_default());
+    let growth = Event::OF_SESSION.map(|event| {
+        let (huge, small) = (times(event, Size::Huge), times(event, Size::Small));
+        huge / small
+    });
+    let memory = measured.cases.iter().map(|(_, samples)| peak(samples));
+    let memory = megabytes(memory.max().unwrap_or_default());
     text.push_str("\n| asked, CPU against an empty process | limit | measured | |\n| --- | ---: | ---: | --- |\n");
     for (asked, limit, measured, unit) in [
         (
             "before a tool that touches no plan",
             1.5,
-            times(Case::OtherSmall),
+            times(Event::Other, Size::Small),
             " ×",
         ),
         (
             "before a plan write, allowed, 221 nodes",
             2.5,
-            times(Case::BeforeSmall),
+            times(Event::Before, Size::Small),
             " ×",
         ),
         (
             "the same, 10,000 nodes",
             2.5,
-            times(Case::BeforeLarge),
+            times(Event::Before, Size::Large),
             " ×",
         ),
         (
             "after a plan write, 221 nodes",
             4.0,
-            times(Case::AfterSmall),
+            times(Event::After, Size::Small),
             " ×",
         ),
         (
             "both hooks of one plan write, 221 nodes",
             6.5,
-            both(Case::BeforeSmall, Case::AfterSmall),
+            both(Size::Small),
             " ×",
         ),
         (
             "both hooks of one plan write, 10,000 nodes",
             6.5,
-            both(Case::BeforeLarge, Case::AfterLarge),
+            both(Size::Large),
             " ×",
         ),
         (
             "after a shell command that changed nothing, 221 nodes",
             4.0,
-            times(Case::ShellSmall),
+            times(Event::Shell, Size::Small),
             " ×",
         ),
-        ("the same, 10,000 nodes", 8.0, times(Case::ShellLarge), " ×"),
+        (
+            "the same, 10,000 nodes",
+            8.0,
+            times(Event::Shell, Size::Large),
+            " ×",
+        ),
         (
             "start, prompt and end of a turn, the slowest, 221 nodes",
             6.0,
@@ -586,7 +590,7 @@ fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
         (
             "the same, 50,000 nodes against 221, the largest growth",
             1.5,
-            growth(Size::Huge),
+            growth.into_iter().fold(0.0, f64::max),
             " ×",
         ),
         ("peak memory of a hook", 11.0, memory, " MB"),
@@ -597,4 +601,9 @@ fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
         ));
     }
     text
+}
+
+fn peak(samples: &[Sample]) -> u64 {
+    let peaks = samples.iter().map(|one| one.peak_bytes);
+    peaks.max().unwrap_or_default()
 }

@@ -88,6 +88,7 @@ pub(crate) fn bench(length: Length, build: Build) -> Outcome {
     for round in 0..rounds {
         let text = render_text("Scene", round as u64 + 1_000_000);
         story.write(CHANGED_FILE, &text)?;
+        story::let_files_settle();
         story.tl(&["status"])?;
         taken.push(sample(&mut story.command(&["search", "w17001q"]))?);
     }

@@ -82,6 +82,9 @@ pub(crate) fn bench(program: Option<&str>, length: Length) -> Outcome {
     )
 }
 
+/// Every round of a command that is undone leaves two decision files for each plan, which the next one reads.
+const REVERTED_ROUNDS: usize = 7;
+
 fn make_story(program: &Path, folder: &Path, shape: Shape) -> Result<Story, String> {
     say_error(&format!("making a story of {} plans", shape.node_count()));
     let story = Story::empty(program, folder)?;
@@ -101,6 +104,7 @@ fn bench_search(program: &Path, folder: &Path, shape: Shape, length: Length) -> 
         let text = render_text("Scene", round as u64 + 1_000_000);
         story.write(CHANGED_FILE, &text)?;
         // The scan is the price of every command, not of the index.
+        story::let_files_settle();
         story.tl(&["status"])?;
         let changed = sample(&mut story.command(&SEARCH))?;
         if round >= WARM_UP {
@@ -130,21 +134,25 @@ fn bench_insert(program: &Path, folder: &Path, shape: Shape, length: Length) -> 
     Ok(())
 }
 
+/// Approves in a new project each round: with every undone approval the next one reads and names more decisions, and
+/// some file systems create files slowly for seconds after many were deleted.
 fn bench_approval(program: &Path, folder: &Path, shape: Shape, length: Length) -> Outcome {
-    let story = make_story(program, folder, shape)?;
-    story.write_plans(shape)?;
-    story.tl(&["status"])?;
-    let approve = ["approve", "--below", "act-1", "--yes"];
-    let entries = count_journal_entries(&story)?;
-    story.tl(&approve)?;
-    let written = count_journal_entries(&story)? - entries;
-    if written != 1 {
-        return Err(format!(
-            "the approval wrote {written} journal entries instead of one"
-        ));
+    let mut taken = Vec::new();
+    for round in 0..length.rounds().min(REVERTED_ROUNDS) {
+        let story = make_story(program, &folder.join(round.to_string()), shape)?;
+        story.write_plans(shape)?;
+        story::let_files_settle();
+        story.tl(&["status"])?;
+        let entries = count_journal_entries(&story)?;
+        let approve = ["approve", "--below", "act-1", "--yes"];
+        taken.push(sample(&mut story.command(&approve))?.wall);
+        let written = count_journal_entries(&story)? - entries;
+        if written != 1 {
+            return Err(format!(
+                "the approval wrote {written} journal entries instead of one"
+            ));
+        }
     }
-    story.tl(&["undo", "--yes"])?;
-    let taken = sample_reverted(&story, &approve, length)?;
     let name = "`tl approve --below`, one journal entry";
     say_row(name, shape.node_count(), &taken, "500 ms");
     Ok(())
@@ -156,8 +164,7 @@ fn sample_reverted(
     command: &[&str],
     length: Length,
 ) -> Result<Vec<Duration>, String> {
-    // Every round leaves two decision files for each plan, which the next one reads.
-    let rounds = length.rounds().min(7);
+    let rounds = length.rounds().min(REVERTED_ROUNDS);
     let mut taken = Vec::new();
     for round in 0..rounds + WARM_UP {
         let Sample { wall, .. } = sample(&mut story.command(command))?;

@@ -103,6 +103,12 @@ pub(crate) const LARGE: Shape = Shape {
 /// 10 + 990 + 49,000 nodes: a story has at most ten acts.
 pub(crate) const HUGE: Shape = Shape::new(10, 99, 49, 490);
 
+/// Waits until no file counts as changed a moment ago: such a file may still change unseen, so that every process
+/// reads it again. The calls of agents and people are seconds apart.
+pub(crate) fn let_files_settle() {
+    std::thread::sleep(Duration::from_millis(30));
+}
+
 /// A project on disk.
 #[derive(Debug)]
 pub(crate) struct Story {

@@ -228,8 +228,9 @@ pub(super) fn make_suite(
 }
 
 impl Suite for Runner {
-    fn case_names(&self) -> Vec<&'static str> {
-        of_the_program().map(Case::name).collect()
+    fn case_names(&self) -> Vec<String> {
+        let names = of_the_program().map(Case::name);
+        names.map(str::to_owned).collect()
     }
 
     fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {
