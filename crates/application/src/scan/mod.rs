@@ -44,8 +44,8 @@ pub(crate) use scan_cache::save_recorded_scan;
 pub(crate) use scope::ScanScope;
 pub(crate) use seen_head::{last_seen_branch, save_seen_head, was_checked_out};
 
-/// Minimum number of paths that a hook checks: with two threads this takes one millisecond.
-const MIN_PATHS_PER_HOOK: usize = 1_024;
+/// Minimum number of paths that a hook checks: this takes half a millisecond.
+const MIN_PATHS_PER_HOOK: usize = 512;
 
 /// Maximum number of new plans in a slice: about a tenth of a second to record.
 const MAX_SLICE_NODES: u32 = 500;
