@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::comment::Comment;
-use domain::decision::{CarriedTo, Decision, DecisionId, KnownDecision, PROJECT_KEY, Verdict};
+use domain::decision::{
+    CarriedDecisions, CarriedTo, Decision, DecisionId, KnownDecision, PROJECT_KEY, Verdict,
+};
 use domain::fact::Fact;
 use domain::ids::{CanonicalHash, NodeId};
 use domain::node::Node;
@@ -330,7 +332,7 @@ pub(super) fn find_carried_changes(
     }
     // From all moves in force and not from those that just came: a merge may bring a move before or
     // after the decisions it carries, and both orders have to give one result (law 8).
-    let moves = domain::decision::carried_decisions(current.values());
+    let moves = CarriedDecisions::from_known(current.values());
     for (id, one) in &current {
         let to = moves.get(id);
         let original = one.as_in_file().clone();

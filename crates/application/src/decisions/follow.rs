@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use domain::decision::{
-    CarriedTo, DecisionId, FollowedMove, KnownDecision, PROJECT_KEY, Verdict, decisions_in_force,
+    CarriedDecisions, CarriedTo, DecisionId, FollowedMove, KnownDecision, PROJECT_KEY, Verdict,
+    decisions_in_force,
 };
 use domain::fact::Fact;
 use domain::ids::{CanonicalHash, NodeId, OperationId};
@@ -187,10 +188,6 @@ fn find_orphans(
         let texts = decided_texts(&known);
         orphans.push(Orphan { key, texts });
     }
-    // Without any text none is recognised, nor one below another.
-    if orphans.iter().all(|orphan| orphan.texts.is_empty()) {
-        orphans.clear();
-    }
     Ok(orphans)
 }
 
@@ -242,6 +239,14 @@ fn match_orphans(
         return Ok(());
     }
     let changed = ChangesByNode::from_changes(changes);
+    // Made on another branch, which did not know that the plan and its decisions were carried elsewhere.
+    let carried = carried_with_changes(tx, changes)?;
+    for orphan in &orphans {
+        let place = carried.place_after(&orphan.key);
+        if let Some(node) = place.and_then(|place| places.single_node(place)) {
+            moves.insert(orphan.key.clone(), places.place_of(node));
+        }
+    }
     let is_free = |node: &Node| -> Result<bool, Failure> {
         let key = key_of(places.tree, node);
         Ok(changed
@@ -264,6 +269,7 @@ fn match_orphans(
         let found = texts.filter_map(|text| holders.get(text));
         let found: Vec<&&Node> = found.flatten().collect();
         if let [node] = found.as_slice()
+            && !moves.contains_key(&orphan.key)
             && is_free(node)?
         {
             moves.insert(orphan.key.clone(), places.place_of(node));
@@ -283,6 +289,19 @@ fn match_orphans(
         }
     }
     Ok(())
+}
+
+/// Returns where decisions belong by the moves that are recorded or arrive.
+fn carried_with_changes(
+    tx: &dyn Transaction,
+    changes: &DecisionChanges,
+) -> Result<CarriedDecisions, StoreFault> {
+    let arrived = changes.changed.iter().map(|(_, after)| after);
+    let ids: HashSet<&DecisionId> = arrived.clone().filter_map(|one| one.id.as_ref()).collect();
+    let known = load_all_decisions(tx)?;
+    let known = known.values().flatten();
+    let known = known.filter(|one| one.id.as_ref().is_none_or(|id| !ids.contains(id)));
+    Ok(CarriedDecisions::from_known(known.chain(arrived)))
 }
 
 /// Returns the decisions that tell other clones of the moves that scans have seen here, and the facts

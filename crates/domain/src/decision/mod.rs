@@ -23,7 +23,7 @@ pub use self::allowed_signers::{
     check_signature, check_signer, is_signed_when_made, needs_signature, read_signer_lines,
     signature_basis,
 };
-pub use self::carried::{CarriedTexts, CarriedTo, carried_decisions};
+pub use self::carried::{CarriedDecisions, CarriedTexts, CarriedTo};
 pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
     signed_content,
