@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use application::Failure;
+use store::DiskGit;
 
 /// The file, relative to the project.
 pub(crate) const GITIGNORE_PATH: &str = ".throughline/.gitignore";
@@ -27,6 +28,13 @@ pub(crate) const GITIGNORE_TEXT: &str = "\
 !/workflows/
 .tl-*
 ";
+
+/// Ignores the folder also on branches that do not have the project: the tracked file is not there, and git would
+/// stash and commit the state.
+pub(crate) fn ignore_on_all_branches(root: &Path) {
+    // Where it cannot be written, the tracked file still ignores on the branches that have it.
+    let _ = DiskGit::open(root).exclude_on_all_branches(".throughline", GITIGNORE_TEXT);
+}
 
 /// The lines that earlier versions wrote. Others in a file are the user's.
 const FORMER_LINES: &[&str] = &[

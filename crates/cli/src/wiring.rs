@@ -30,7 +30,7 @@ use store::{
 };
 
 use crate::caller::acting_principal;
-use crate::git_ignore::{GITIGNORE_PATH, rewrite_former_gitignore};
+use crate::git_ignore::{GITIGNORE_PATH, ignore_on_all_branches, rewrite_former_gitignore};
 use crate::project_file;
 use crate::settings;
 use crate::trust::pending_policy_notice;
@@ -360,6 +360,7 @@ impl Project {
                     .for_each(report_believed);
             },
         };
+        ignore_on_all_branches(&self.root);
         // An error is not reported: the state is there, and the command that runs next scans the
         // same files and says what is wrong with them.
         let _ = runner.run(&*store, &mut |ctx| {

@@ -32,7 +32,7 @@ use crate::commands::host_choice::{
 };
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
-use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
+use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT, ignore_on_all_branches};
 use crate::last_good_settings::remember_good_settings;
 use crate::program_path::{find_on_path, find_program_cache, is_same_file};
 use crate::project_file::{self, CONFIG_FILE, with_setting, write_config_text};
@@ -272,6 +272,7 @@ impl InitArgs {
         let written = create_or_keep(files, outcome, CONFIG_FILE, &config)
             .and_then(|()| create_or_keep(files, outcome, &schema_path(), &schema))
             .and_then(|()| create_or_keep(files, outcome, GITIGNORE_PATH, GITIGNORE_TEXT));
+        ignore_on_all_branches(root);
         if let Some(NetworkFileSystem(name)) = remote {
             outcome.notes.push(format!(
                 "this directory is on a network file system ({name}), where SQLite is not safe: the state is kept by the \

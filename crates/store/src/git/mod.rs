@@ -12,6 +12,7 @@ mod changes;
 mod command;
 mod commit_search;
 mod decision_folder;
+mod exclude;
 mod head;
 mod history;
 mod index;
@@ -64,6 +65,18 @@ impl DiskGit {
         Self {
             root: root.to_owned(),
             place: OnceCell::new(),
+        }
+    }
+
+    /// Adds ignore rules for a folder of the project to the repository's own (`info/exclude`), which hold on every
+    /// branch; `rules` are relative to the folder. Returns whether they were not there yet.
+    ///
+    /// # Errors
+    /// When the repository's rules cannot be read or written.
+    pub fn exclude_on_all_branches(&self, folder: &str, rules: &str) -> Result<bool, StoreFault> {
+        match self.find_repository()? {
+            Some(place) => exclude::add_rules(&place, folder, rules),
+            None => Ok(false),
         }
     }
 
