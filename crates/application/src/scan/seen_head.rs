@@ -16,6 +16,8 @@ const NOTE_KEY: &str = "scan/head";
 struct SeenHead {
     commit: Option<String>,
     branch: Option<String>,
+    /// Size of the log of HEAD's moves: HEAD may have been elsewhere and come back since.
+    moves: Option<u64>,
 }
 
 impl SeenHead {
@@ -27,6 +29,7 @@ impl SeenHead {
                 Ok(GitHead::NoRepository | GitHead::Unborn) | Err(_) => None,
             },
             branch: ctx.git.current_branch(),
+            moves: ctx.git.head_log_size(),
         }
     }
 
@@ -62,12 +65,15 @@ pub(crate) fn save_seen_head(
 /// Whether git moved HEAD to another commit since the last recorded scan, other than by a commit
 /// made here.
 pub(crate) fn was_checked_out(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<bool, Failure> {
-    let (Some(before), Some(now)) = (
-        SeenHead::load(state)?.commit,
-        SeenHead::read_current(ctx).commit,
-    ) else {
+    let (seen, present) = (SeenHead::load(state)?, SeenHead::read_current(ctx));
+    let (Some(before), Some(now)) = (seen.commit, present.commit) else {
         return Ok(false);
     };
+    if let (Some(from), Some(to)) = (seen.moves, present.moves)
+        && from < to
+    {
+        return Ok(!ctx.git.has_only_commits_after(from));
+    }
     if before == now {
         return Ok(false);
     }

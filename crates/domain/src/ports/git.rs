@@ -160,6 +160,16 @@ pub trait Git {
         None
     }
 
+    /// Returns the size of the log of HEAD's moves, which grows with every move; `None` without a log.
+    fn head_log_size(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether HEAD moved by commits and their amendments alone since its log had a size.
+    fn has_only_commits_after(&self, _log_size: u64) -> bool {
+        false
+    }
+
     /// Returns the branch or commit that the last move of HEAD left, if that was a checkout. Reads
     /// files only.
     fn branch_left_last(&self) -> Option<String> {

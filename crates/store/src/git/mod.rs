@@ -138,6 +138,15 @@ impl Git for DiskGit {
         }
     }
 
+    fn head_log_size(&self) -> Option<u64> {
+        reflog::log_size(&*self.find_repository().ok()??)
+    }
+
+    fn has_only_commits_after(&self, log_size: u64) -> bool {
+        let place = self.find_repository().ok().flatten();
+        place.is_some_and(|place| reflog::has_only_commits_after(&place, log_size))
+    }
+
     fn tracked_states(&self, paths: &[String]) -> Result<Option<Vec<TrackedState>>, StoreFault> {
         self.find_repository()?
             .map(|place| tracked_files::read_tracked_states(&place, paths))

@@ -55,6 +55,12 @@ pub(super) fn read_branch_left(place: &RepositoryPaths) -> Option<String> {
     (last.action == "checkout").then(|| from.to_owned())
 }
 
+/// Returns the size of the log; `None` without one.
+pub(super) fn log_size(place: &RepositoryPaths) -> Option<u64> {
+    let found = std::fs::metadata(place.own.join("logs/HEAD")).ok()?;
+    Some(found.len())
+}
+
 /// Whether all moves since the log had `size` bytes are commits and their amendments. A longer part of the
 /// log than is read is not.
 pub(super) fn has_only_commits_after(place: &RepositoryPaths, size: u64) -> bool {
