@@ -20,7 +20,7 @@ use domain::tree_audit::{self, AuditFinding, AuditFindingKind, duplicate_id_find
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
-use crate::decisions::list_vanished_decisions;
+use crate::decisions::{DecisionChanges, list_vanished_decisions};
 use crate::failure::Failure;
 use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
@@ -76,7 +76,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     // Deferred mirror files are not a finding.
     ctx.store.finish_mirror();
     let state = ctx.store.begin_read()?;
-    let (tree, mut findings) = compare_with_files(ctx, &*state)?;
+    let (tree, decisions, mut findings) = compare_with_files(ctx, &*state)?;
     let precise = PreciseCascade::new(ctx, &*state);
     let moved = |child: &StatusInputs| precise.is_relevant_change(child);
     let own = tree_audit::audit_tree(
@@ -89,7 +89,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         },
     );
     findings.extend(own);
-    findings.extend(find_vanished_decisions(ctx, &*state)?);
+    findings.extend(find_vanished_decisions(ctx, &*state, &decisions)?);
     // A store gives one snapshot at a time, and its integrity check opens its own. The tree goes with
     // it: at 50,000 nodes each copy of it takes tens of megabytes.
     let nodes = tree.len();
@@ -120,8 +120,9 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
 fn find_vanished_decisions(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
+    changes: &DecisionChanges,
 ) -> Result<Vec<AuditFinding>, Failure> {
-    let vanished = list_vanished_decisions(ctx, state)?.into_iter();
+    let vanished = list_vanished_decisions(ctx, state, changes)?.into_iter();
     Ok(vanished
         .map(|decision| AuditFinding {
             kind: AuditFindingKind::DecisionGone,
@@ -157,11 +158,12 @@ fn find_untrusted(ctx: &Context<'_>) -> Vec<AuditFinding> {
     history.into_iter().chain(policy).collect()
 }
 
-/// Compares the recorded state with the files, without recording anything. Also returns every node.
+/// Compares the recorded state with the files, without recording anything. Also returns every node, and the
+/// decisions that came or went.
 fn compare_with_files(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-) -> Result<(Tree, Vec<AuditFinding>), Failure> {
+) -> Result<(Tree, DecisionChanges, Vec<AuditFinding>), Failure> {
     // Read at once: nearly no version is masked, and a query for each takes longer than its text.
     let masked: HashMap<String, MaskedText> =
         record::read_records(state, "")?.into_iter().collect();
@@ -247,7 +249,7 @@ fn compare_with_files(
             findings.extend(problems.describe(&tree, node));
         }
     }
-    Ok((tree, findings))
+    Ok((tree, seen.decisions, findings))
 }
 
 /// Returns the tree of the scanned nodes and of those that a scan leaves out.

@@ -119,7 +119,7 @@ impl DecisionFolder for AdoptedDecisions<'_> {
         Ok(())
     }
 
-    fn remember_head(&self, _state: &StateMark) {}
+    fn expect_write(&self, _state: &StateMark) {}
 
     fn is_adopted(&self) -> bool {
         true
@@ -129,8 +129,8 @@ impl DecisionFolder for AdoptedDecisions<'_> {
         Ok(())
     }
 
-    fn list_other_branches(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault> {
-        self.0.list_other_branches()
+    fn list_other_places(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault> {
+        self.0.list_other_places()
     }
 
     fn find_in_remote_history(

@@ -81,7 +81,13 @@ pub(crate) fn record_with_decisions(
 ) -> Result<OperationId, Failure> {
     match ctx.decisions {
         Some(folder) => attach_decisions(ctx, folder, planned, &*tx, &mut operation)?,
-        None => refuse_unsignable(ctx, &operation)?,
+        None => {
+            refuse_unsignable(ctx, &operation)?;
+            // Where decisions become files again, this one is written then.
+            if tx.load_note(WRITTEN_NOTE)?.is_some() {
+                tx.save_note(WRITTEN_NOTE, None, ctx.clock.now())?;
+            }
+        }
     }
     planned.record_operation(tx, operation)
 }
@@ -207,7 +213,7 @@ pub(super) fn plan_decision_files(
         return Ok(());
     }
     // Before the first file exists: a file that vanishes later is compared with this commit.
-    folder.remember_head(&state_mark(ctx, state)?);
+    folder.expect_write(&state_mark(ctx, state)?);
     let ids: Vec<DecisionId> = made.iter().map(|new| new.id.clone()).collect();
     folder.mark_made_here(&ids)?;
     for new in made {

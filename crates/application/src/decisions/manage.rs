@@ -219,19 +219,22 @@ pub fn adopt_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
 pub(crate) fn list_vanished_decisions(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
+    changes: &DecisionChanges,
 ) -> Result<Vec<String>, Failure> {
     let Some(folder) = ctx.decisions else {
         return Ok(Vec::new());
     };
     let made_here = folder.made_here()?;
-    let mut found = Vec::new();
-    for known in load_all_decisions(state)?.into_values().flatten() {
-        let is_ours = known.id.as_ref().is_some_and(|id| made_here.contains(id));
-        if known.vanished && is_ours {
-            found.push(known.decision.describe_briefly());
-        }
-    }
-    Ok(found)
+    let known = load_all_decisions(state)?;
+    // What the scan saw is not recorded yet.
+    let known = known.values().flatten().filter(|one| !changes.has(one));
+    let vanished = known.chain(changes.list_changed()).filter(|one| {
+        let is_ours = one.id.as_ref().is_some_and(|id| made_here.contains(id));
+        one.vanished && is_ours
+    });
+    Ok(vanished
+        .map(|one| one.decision.describe_briefly())
+        .collect())
 }
 
 /// Writes the files of decisions that vanished although no other commit was checked out, and
@@ -278,7 +281,7 @@ pub fn restore_decisions(ctx: &Context<'_>) -> Result<usize, Failure> {
 /// # Errors
 /// When decisions are no files here, or git cannot list the branches.
 pub fn prune_decisions(ctx: &Context<'_>, dry_run: bool) -> Result<PruneOutcome, Failure> {
-    let branches = require_folder(ctx)?.list_other_branches()?;
+    let branches = require_folder(ctx)?.list_other_places()?;
     with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let mut outcome = PruneOutcome {
             removed: Vec::new(),

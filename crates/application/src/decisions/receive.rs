@@ -14,7 +14,7 @@ use domain::node::Progress;
 use domain::policy::ApprovalPolicy;
 use domain::ports::{
     DecisionFolder, DecisionListing, FileReadResult, LookDepth, Snapshot, StateMark, StoreFault,
-    Transaction,
+    TrackedState, Transaction,
 };
 use domain::record::record_changed_fact;
 use domain::text::count_with_noun;
@@ -93,6 +93,16 @@ impl DecisionChanges {
         let news = self.changed.iter().filter(is_news);
         news.map(|(_, after)| after.decision.node.as_str())
             .collect()
+    }
+
+    /// Whether a decision is among those that came or went.
+    pub(super) fn has(&self, known: &KnownDecision) -> bool {
+        self.changed.iter().any(|(_, after)| after.id == known.id)
+    }
+
+    /// Returns the decisions that came or went, as they are now.
+    pub(super) fn list_changed(&self) -> impl Iterator<Item = &KnownDecision> {
+        self.changed.iter().map(|(_, after)| after)
     }
 
     /// Whether the folder is as recorded.
@@ -217,6 +227,7 @@ pub(crate) fn find_decision_changes(
             changed.push((Some(one.clone()), after));
         }
     }
+    keep_decisions_of_other_places(ctx, folder, &mut changed)?;
     report_vanished(ctx, folder, &listing, &damaged, &changed)?;
     for id in listing.ids.iter().filter(|id| !known.contains_key(id)) {
         changed.extend(read_decision(ctx, id).map(|decision| {
@@ -266,6 +277,42 @@ pub(super) fn state_mark(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Stat
     })
 }
 
+/// Takes those decisions for absent, not lost, that git has elsewhere: an aborted merge and a stash take files away
+/// although no other commit is checked out. A file that is in git's index was deleted by hand.
+fn keep_decisions_of_other_places(
+    ctx: &Context<'_>,
+    folder: &dyn DecisionFolder,
+    changed: &mut [(Option<KnownDecision>, KnownDecision)],
+) -> Result<(), Failure> {
+    let vanished = |one: &KnownDecision| one.id.clone().filter(|_| one.vanished);
+    let ids: Vec<DecisionId> = changed
+        .iter()
+        .filter_map(|(_, one)| vanished(one))
+        .collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let paths: Vec<String> = ids.iter().map(DecisionId::file_path).collect();
+    let Some(states) = ctx.git.tracked_states(&paths)? else {
+        return Ok(());
+    };
+    let states = ids.iter().zip(states);
+    let mut untracked: BTreeSet<&DecisionId> = states
+        .filter_map(|(id, state)| (state == TrackedState::Untracked).then_some(id))
+        .collect();
+    if untracked.is_empty() {
+        return Ok(());
+    }
+    let places = folder.list_other_places()?;
+    untracked.retain(|id| places.iter().any(|place| place.contains(*id)));
+    for (_, one) in changed.iter_mut() {
+        if one.id.as_ref().is_some_and(|id| untracked.contains(id)) {
+            one.vanished = false;
+        }
+    }
+    Ok(())
+}
+
 /// Reports decisions made here whose files vanished although no commit was checked out.
 fn report_vanished(
     ctx: &Context<'_>,
@@ -282,7 +329,7 @@ fn report_vanished(
     let is_ours = |one: &KnownDecision| one.id.as_ref().is_some_and(|id| made_here.contains(id));
     let vanished: Vec<String> = changed
         .iter()
-        .filter(|(_, after)| !after.present && is_ours(after))
+        .filter(|(_, after)| after.vanished && is_ours(after))
         // Those are there, and were reported.
         .filter(|(_, after)| after.id.as_ref().is_none_or(|id| !damaged.contains(id)))
         .map(|(_, after)| after.decision.describe_briefly())

@@ -129,7 +129,7 @@ fn scan_and_inspect(
         // Folders although only a part of the plans is compared: a decision file that is written or
         // deleted by hand does not change git's index.
         ScanScope::NextPart => LookDepth::Folders,
-        _ if is_whole => LookDepth::Folders,
+        _ if is_whole => LookDepth::FileTimes,
         _ => LookDepth::Index,
     };
     let decisions = match scope {

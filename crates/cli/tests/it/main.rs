@@ -45,6 +45,7 @@ mod generation;
 mod git_decisions;
 mod git_laws;
 mod git_moves;
+mod git_other_places;
 mod git_signatures;
 mod git_together;
 mod guidance;

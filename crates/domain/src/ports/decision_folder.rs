@@ -28,7 +28,9 @@ pub enum LookDepth {
     Index,
     /// Every folder: a file that is written or deleted by hand does not change the index.
     Folders,
-    /// Every file: one that is changed in place does not change its folder.
+    /// The time of every file: one that is changed in place does not change its folder.
+    FileTimes,
+    /// Every file, whatever its time.
     Files,
 }
 
@@ -80,9 +82,10 @@ pub trait DecisionFolder {
     /// When the list cannot be written.
     fn mark_made_here(&self, ids: &[DecisionId]) -> Result<(), StoreFault>;
 
-    /// Remembers which commit is checked out, unless an earlier look of this state is remembered:
-    /// only then a file that vanishes can be told from one that went with its branch.
-    fn remember_head(&self, state: &StateMark);
+    /// Remembers which commit is checked out, unless an earlier look of this state is remembered: only then a
+    /// file that vanishes can be told from one that went with its branch. The next look lists a folder that is
+    /// still to be made, whether or not it is there then.
+    fn expect_write(&self, state: &StateMark);
 
     /// Whether a person adopted this clone, and with it the decisions of others.
     fn is_adopted(&self) -> bool;
@@ -93,11 +96,11 @@ pub trait DecisionFolder {
     /// When it cannot be written.
     fn mark_adopted(&self) -> Result<(), StoreFault>;
 
-    /// Returns the decision files at the tip of every other branch, local or remote-tracking.
+    /// Returns the decision files at the tip of every branch, local or remote-tracking, and in every stash.
     ///
     /// # Errors
     /// When git is not installed or fails.
-    fn list_other_branches(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault>;
+    fn list_other_places(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault>;
 
     /// Returns those of `ids` whose files are in the history of a remote-tracking branch. Starts one
     /// git process.

@@ -37,6 +37,8 @@ const LOOK_FILE: &str = "decisions-look";
 const RACY_TIME: Duration = Duration::from_millis(20);
 /// Coarsest tick of the times of files: one that was written so shortly before a look is read again.
 const COARSE_TICK_NS: i128 = 2_000_000_000;
+/// Stamp of a path that is not there.
+const MISSING_STAMP: &str = "-";
 /// Time limit for reading the history of remote-tracking branches.
 const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -121,7 +123,7 @@ impl DiskDecisions {
         };
         // With the size of the log of HEAD, which grows with every move: it may have been elsewhere
         // and come back since the last look. Not its times, which change when the project is copied.
-        let moves = fs::metadata(self.place.own.join("logs/HEAD")).map_or(0, |found| found.len());
+        let moves = reflog::log_size(&self.place).unwrap_or(0);
         let head = format!("{commit} {moves}");
         let (index, _) = stamp_path(&self.place.own.join("index"));
         let top = self.root.join(DECISIONS_FOLDER);
@@ -211,9 +213,8 @@ impl DecisionFolder for DiskDecisions {
         let has_same_folders = known
             .as_ref()
             .is_some_and(|known| is_basis_same && known.folders == found.folders);
-        // Files are compared where something else changed as well: thousands of stats are too many
-        // for every command.
-        let compares_files = depth == LookDepth::Files
+        // A hook compares files only where something else changed as well.
+        let compares_files = matches!(depth, LookDepth::FileTimes | LookDepth::Files)
             || !has_same_folders
             || known
                 .as_ref()
@@ -284,19 +285,23 @@ impl DecisionFolder for DiskDecisions {
         self.append_shared_lines(MADE_HERE_FILE, &lines)
     }
 
-    fn remember_head(&self, state: &StateMark) {
-        if self.read_remembered(state).is_some() {
+    fn expect_write(&self, state: &StateMark) {
+        let known = self.read_remembered(state);
+        // What is written into an existing folder changes its stamp.
+        if known.as_ref().is_some_and(|it| it.folders != MISSING_STAMP) {
             return;
         }
-        if let Ok(found) = self.read_state() {
-            // Nothing equals the empty stamps, so the next look lists the folder.
+        let known = known.map(|known| (known.head, known.basis, known.begun_ns));
+        let now = || {
+            let found = self.read_state().ok()?;
+            Some((found.head, state.basis.clone(), current_time_ns()))
+        };
+        if let Some((head, basis, begun_ns)) = known.or_else(now) {
+            // Nothing equals the empty stamps, so the next look lists the folder: it may be gone as a whole by
+            // then, as it was before the first decision.
             self.remember_stamp(&format!(
-                "{}\n{}\n{}\n\n\n{}\n{}\n",
-                state.store,
-                state.operation,
-                found.head,
-                state.basis,
-                current_time_ns()
+                "{}\n{}\n{head}\n\n\n{basis}\n{begun_ns}\n",
+                state.store, state.operation
             ));
         }
     }
@@ -314,7 +319,7 @@ impl DecisionFolder for DiskDecisions {
         self.append_shared_lines(ADOPTED_FILE, &format!("{}\n", self.adopted_line()))
     }
 
-    fn list_other_branches(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault> {
+    fn list_other_places(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault> {
         let arguments = [
             "for-each-ref",
             "--format=%(objectname)",
@@ -325,8 +330,13 @@ impl DecisionFolder for DiskDecisions {
         if tips.code != 0 {
             return Err(tips.to_fault("cannot list the branches"));
         }
+        let stashes = self.list_stashes()?;
         // Branches at the same commit are the same list.
-        let tips: BTreeSet<&str> = tips.said.lines().collect();
+        let tips: BTreeSet<&str> = tips
+            .said
+            .lines()
+            .chain(stashes.split_whitespace())
+            .collect();
         let mut found = Vec::new();
         for tip in tips {
             let arguments = ["ls-tree", "-r", "-z", "--name-only", tip, DECISIONS_FOLDER];
@@ -370,6 +380,23 @@ impl DecisionFolder for DiskDecisions {
 }
 
 impl DiskDecisions {
+    /// Returns the commits of all stashes and those of their untracked files, separated by blanks.
+    fn list_stashes(&self) -> Result<String, StoreFault> {
+        if !self.place.common.join("refs/stash").exists()
+            && !self.place.common.join("logs/refs/stash").exists()
+        {
+            return Ok(String::new());
+        }
+        // With all parents: the third has the untracked files, and the others cost little.
+        let arguments = ["log", "-g", "--format=%H %P", "refs/stash", "--"];
+        let listed = process::run_git(&self.place, &arguments, process::read_to_text)?;
+        Ok(match listed.code {
+            0 => listed.said,
+            // No stash any more.
+            _ => String::new(),
+        })
+    }
+
     /// Returns the decisions whose files were written or replaced since a moment.
     fn list_written_since(&self, since_ns: i128) -> Result<BTreeSet<DecisionId>, StoreFault> {
         let mut written = self.list_all()?;
@@ -441,7 +468,7 @@ fn current_time_ns() -> i128 {
 )]
 fn stamp_path(path: &Path) -> (String, bool) {
     let Ok(found) = fs::symlink_metadata(path) else {
-        return ("-".to_owned(), false);
+        return (MISSING_STAMP.to_owned(), false);
     };
     let changed = UNIX_EPOCH
         + Duration::new(
