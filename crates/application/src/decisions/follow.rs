@@ -23,7 +23,9 @@ use super::carry::{
 };
 use super::observed_nodes::ObservedNodes;
 use super::receive::ChangesByNode;
-use super::{DecisionChanges, find_nodes_by_key, load_all_decisions, load_decisions};
+use super::{
+    DecisionChanges, find_nodes_by_key, load_all_decisions, load_decision_key, load_decisions,
+};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
@@ -82,8 +84,10 @@ pub(super) fn follow_moved_plans(
         }
     }
     match_orphans(tx, after, changes, &orphans, &places, &mut moves)?;
-    // A plan is still, or again, at that place: its decisions are about it, whatever its text is.
-    moves.retain(|key, _| !places.by_key.contains_key(key));
+    // A plan is still, or again, at that place: its decisions are about it, whatever its text is. But not if it is one
+    // that came from elsewhere with its own.
+    let taken: BTreeSet<String> = moves.values().map(|to| to.node.clone()).collect();
+    moves.retain(|key, _| !places.by_key.contains_key(key) || taken.contains(key));
     if moves == former {
         return Ok(None);
     }
@@ -170,6 +174,12 @@ fn find_orphans(
     if among_all {
         keys.extend(load_all_decisions(tx)?.into_keys());
     }
+    // A plan that is gone may be in the place of another, whose text it is now.
+    for id in &after.removed {
+        if let Some(node) = tx.load_node(*id)? {
+            keys.insert(load_decision_key(tx, &node)?);
+        }
+    }
     keys.remove(PROJECT_KEY);
     // A decision comes and goes with its plan: then this is all.
     if keys.is_empty() {
@@ -247,11 +257,13 @@ fn match_orphans(
             moves.insert(orphan.key.clone(), places.place_of(node));
         }
     }
+    // Without decisions, or with some about another text: then it took the place of the plan they are about.
     let is_free = |node: &Node| -> Result<bool, Failure> {
         let key = key_of(places.tree, node);
-        Ok(changed
-            .known_after(&key, load_decisions(tx, &key)?)
-            .is_empty())
+        let known = changed.known_after(&key, load_decisions(tx, &key)?);
+        let texts = decided_texts(&known);
+        let is_other = |text| !texts.is_empty() && !texts.contains(&text);
+        Ok(known.is_empty() || after.text_in(node).is_some_and(is_other))
     };
     // Every plan counts as a possible twin, not only the new ones.
     let mut holders: HashMap<CanonicalHash, Vec<&Node>> = HashMap::new();
@@ -264,15 +276,27 @@ fn match_orphans(
     for text in orphans.iter().flat_map(|orphan| &orphan.texts) {
         *wanted.entry(*text).or_default() += 1;
     }
-    for orphan in &orphans {
-        let texts = orphan.texts.iter().filter(|text| wanted[text] == 1);
+    let mut next: Vec<(String, BTreeSet<CanonicalHash>)> = orphans
+        .iter()
+        .map(|one| (one.key.clone(), one.texts.clone()))
+        .collect();
+    while let Some((key, texts)) = next.pop() {
+        let texts = texts
+            .iter()
+            .filter(|text| wanted.get(text).is_none_or(|count| *count == 1));
         let found = texts.filter_map(|text| holders.get(text));
         let found: Vec<&&Node> = found.flatten().collect();
         if let [node] = found.as_slice()
-            && !moves.contains_key(&orphan.key)
+            && !moves.contains_key(&key)
             && is_free(node)?
         {
-            moves.insert(orphan.key.clone(), places.place_of(node));
+            let place = places.place_of(node);
+            // The plan whose place was taken may be elsewhere, too.
+            let known = changed.known_after(&place.node, load_decisions(tx, &place.node)?);
+            if place.node != key && !known.is_empty() {
+                next.push((place.node.clone(), decided_texts(&known)));
+            }
+            moves.insert(key, place);
         }
     }
     // What is below a moved plan moved with it.

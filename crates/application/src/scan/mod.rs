@@ -179,7 +179,9 @@ fn run_scan(
             surveyor.scan_lineage(id, matches!(scope, ScanScope::Family(_)))?;
             // Before presence is resolved: a file that is gone from the lineage may be a plan that
             // moved, and its new place is outside of the scope.
-            if surveyor.needs_whole_scan()? {
+            // A text that came with a checkout may be that of a plan which was at another place.
+            let has_new_texts = !surveyor.survey.texts.is_empty();
+            if surveyor.needs_whole_scan()? || has_new_texts && was_checked_out(ctx, state)? {
                 return Ok((surveyor.survey, true));
             }
             surveyor.resolve_presence(false)?;

@@ -171,3 +171,29 @@ fn a_look_that_finds_nothing_new_does_not_hide_a_checkout() {
     let told = ann.project.ok(&["status"]).stderr;
     assert!(told.contains("checkout of main: changed"), "{told}");
 }
+
+#[test]
+fn a_plan_in_the_place_of_another_keeps_its_own_approval() {
+    let (folder, ann) = shared_story();
+    for node in ["act-1/chapter-01", "act-1/chapter-02"] {
+        ann.project.ok(&["approve", node]);
+    }
+    ann.commit_all("both");
+    ann.push();
+    let bob = adopted_clone(folder.path());
+    let chapters = "acts/act-1/chapters";
+    for (was, now, message) in [("01", "08", "away"), ("02", "01", "in its place")] {
+        let path = |number: &str| format!("{chapters}/chapter-{number}");
+        ann.git(&["mv", &path(was), &path(now)]);
+        ann.project.ok(&["status"]);
+        ann.commit_all(message);
+    }
+    ann.push();
+    bob.pull();
+    let carl = adopted_clone(folder.path());
+    for (copy, name) in [(&ann, "ann"), (&bob, "bob"), (&carl, "carl")] {
+        for node in ["act-1/chapter-01", "act-1/chapter-08"] {
+            assert_eq!(copy.project.status(node), "approved", "{node} of {name}");
+        }
+    }
+}
