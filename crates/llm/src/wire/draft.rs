@@ -50,7 +50,7 @@ impl AnswerDraft {
         answer.get(from..).filter(|news| !news.is_empty())
     }
 
-    /// Returns the complete answer, or the error if it is incomplete, refused or empty.
+    /// Returns the complete answer, or the error if it is incomplete, refused (even after a part of it) or empty.
     pub(crate) fn finish_answer(&mut self) -> LlmResult<Outcome> {
         // Without a stop reason or an end marker the connection just ended: HTTP alone does not
         // show that a stream was cut off.
@@ -58,24 +58,22 @@ impl AnswerDraft {
             return Err(ErrorClass::StreamEndedEarly
                 .error("the connection was closed in the middle of the answer"));
         };
+        // Also with text: what came before is the beginning of an answer that nobody finished, and as a
+        // scene it would look complete. `with_partial_answer` keeps it for the report.
+        if !self.refusal.is_empty() || stop == StopReason::Filter {
+            let why = match self.refusal.trim() {
+                "" => "it gave no reason",
+                said => said,
+            };
+            return Err(
+                ErrorClass::ContentFilter.error(format!("the model refused to answer: {why}"))
+            );
+        }
         let text = self.answer_text().to_owned();
-        if text.trim().is_empty() {
-            // Only without text: a model may refuse one part and answer the rest.
-            if !self.refusal.is_empty() || stop == StopReason::Filter {
-                let why = if self.refusal.is_empty() {
-                    "it gave no reason"
-                } else {
-                    &self.refusal
-                };
-                return Err(
-                    ErrorClass::ContentFilter.error(format!("the model refused to answer: {why}"))
-                );
-            }
-            // An empty truncated answer goes to the caller, which may raise the limit: reasoning
-            // can use up all output tokens.
-            if stop != StopReason::Length {
-                return Err(ErrorClass::Malformed.error("the model returned an empty answer"));
-            }
+        // An empty truncated answer goes to the caller, which may raise the limit: reasoning can use up
+        // all output tokens.
+        if text.trim().is_empty() && stop != StopReason::Length {
+            return Err(ErrorClass::Malformed.error("the model returned an empty answer"));
         }
         Ok(Outcome {
             text,

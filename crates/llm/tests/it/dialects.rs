@@ -111,14 +111,18 @@ fn why_it_stopped_is_told() {
             "{}",
             speaker.dialect
         );
-        let server = FaultServer::start([Reply::stream((speaker.events)(&[""], Why::Withheld))]);
-        let error = Bench::new(speaker, &server).ask_text().unwrap_err();
-        assert_eq!(
-            (error.class, server.seen().len()),
-            (ErrorClass::ContentFilter, 1),
-            "{}",
-            speaker.dialect
-        );
+        // Defect: an answer that the provider broke off as refused was a complete one, if it had text.
+        for text in ["", "Once upon a time there was a drawer."] {
+            let events = (speaker.events)(&[text], Why::Withheld);
+            let server = FaultServer::start([Reply::stream(events)]);
+            let error = Bench::new(speaker, &server).ask_text().unwrap_err();
+            assert_eq!(
+                (error.class, server.seen().len()),
+                (ErrorClass::ContentFilter, 1),
+                "{}: {text}",
+                speaker.dialect
+            );
+        }
     }
 }
 
