@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::record::{FindingSeverity, SceneFinding};
-use super::refusal::find_refusal;
+use super::refusal::{find_closing_refusal, find_refusal, strip_quotations};
 use crate::inflection::{LatinEndings, possible_stems};
 use crate::memory::{EntryKind, split_name};
 use crate::search::split_words;
@@ -94,6 +94,9 @@ const LABELS: &[&str] = &[
     "scena",
     "cena",
 ];
+/// Maximum number of words of a label after its first one; a longer line is prose.
+const MAX_LABEL_WORDS: usize = 12;
+const SENTENCE_ENDS: [char; 6] = ['.', '!', '?', '…', '\n', '。'];
 /// What such words are about.
 const OWN_TEXT: &[&str] = &[
     "scene",
@@ -105,6 +108,12 @@ const OWN_TEXT: &[&str] = &[
     "верси",
 ];
 const OWN_OFFERS: &[&str] = &[
+    "me to continue",
+    "me to go on",
+    "to keep going",
+    "next part",
+    "rest of the story",
+    "продолж",
     "scene",
     "version",
     "draft",
@@ -131,6 +140,8 @@ const SLOT_WORDS: &[&str] = &[
     "описание",
     "имя",
 ];
+/// Marks of work that is left, in capitals and before a colon.
+const OPEN_TASKS: &[&str] = &["TODO", "TBD", "FIXME"];
 /// Maximum number of words of a slot; longer brackets are prose.
 const MAX_SLOT_WORDS: usize = 8;
 
@@ -162,7 +173,7 @@ pub fn find_unusable(text: &str) -> Option<SceneFinding> {
     if !text.chars().any(char::is_alphabetic) {
         return Some(must("degenerate", "the text has no words".to_owned(), None));
     }
-    if let Some(quote) = find_refusal(text) {
+    if let Some(quote) = find_refusal(text).or_else(|| find_closing_refusal(text)) {
         let problem = "the model refused, or speaks of itself, instead of writing".to_owned();
         return Some(must("refusal", problem, Some(quote)));
     }
@@ -177,15 +188,18 @@ pub fn find_unusable(text: &str) -> Option<SceneFinding> {
     find_degeneration(text, &words)
 }
 
-/// Returns a text without the lines that a model puts around it: "Here is the revised scene:", a label, a
-/// word count.
+/// Returns a text without what a model puts around it: "Here is the revised scene:", a label, a word count,
+/// an offer to go on. A heading is taken off unless the text had one before: the plan has the title.
 #[must_use]
-pub fn strip_address(text: &str) -> &str {
+pub fn strip_address(text: &str, keeps_heading: bool) -> &str {
     let mut text = text.trim();
     while let Some((first, rest)) = text.split_once('\n')
-        && is_opening_line(first)
+        && (is_opening_line(first) || !keeps_heading && is_heading(first))
     {
         text = rest.trim_start();
+    }
+    while let Some(courtesy) = find_closing_courtesy(text) {
+        text = text.get(..courtesy).unwrap_or_default().trim_end();
     }
     while let Some((before, last)) = text.rsplit_once("\n\n")
         && !last.contains('\n')
@@ -207,15 +221,60 @@ fn is_closing_line(line: &str) -> bool {
     is_address(line, POSTSCRIPTS, OWN_OFFERS) || is_note(line)
 }
 
-/// Whether a line is nothing but the label of a scene: `**Scene 2**`. A heading may be the author's.
+/// Whether a line is nothing but the label of a scene: `**Scene 2**`, `Scene 1.1: The drawer`. A heading may
+/// be the author's.
 fn is_label(line: &str) -> bool {
+    let line = line.trim();
     let words = split_words(line);
-    let [label, number] = words.as_slice() else {
+    let Some((label, rest)) = words.split_first() else {
         return false;
     };
-    !line.trim_start().starts_with('#')
+    let is_number = |word: &String| word.chars().all(|c| c.is_ascii_digit());
+    let is_bold = ["**", "__"]
+        .iter()
+        .any(|mark| line.starts_with(mark) && line.ends_with(mark));
+    // "Scene 2 was over." is prose.
+    let is_titled = is_bold || line.contains(':') && !line.ends_with(SENTENCE_ENDS);
+    !is_heading(line)
         && LABELS.contains(&label.as_str())
-        && number.chars().all(|c| c.is_ascii_digit())
+        && rest.first().is_some_and(is_number)
+        && rest.len() <= MAX_LABEL_WORDS
+        && (is_titled || rest.iter().all(is_number))
+}
+
+/// Whether a line is a Markdown heading.
+pub(super) fn is_heading(line: &str) -> bool {
+    let line = line.trim_start();
+    let rest = line.trim_start_matches('#');
+    let level = line.len() - rest.len();
+    (1..=6).contains(&level) && (rest.is_empty() || rest.starts_with([' ', '\t']))
+}
+
+/// Returns where the last sentence begins, if it only offers to go on or to change the text.
+fn find_closing_courtesy(text: &str) -> Option<usize> {
+    let body = text.trim_end_matches([' ', '\n', '.', '!', '?', '*', '_', ')']);
+    let start = body
+        .rfind(SENTENCE_ENDS)
+        .map_or(0, |at| at + body.get(at..).map_or(1, first_char_len));
+    let sentence = text.get(start..)?;
+    // With a quotation mark it may be part of speech.
+    let is_narrated = !sentence.contains(['"', '“', '”', '«', '»']) && !has_open_quote(text, start);
+    let is_courtesy = is_address(sentence.trim_start(), POSTSCRIPTS, OWN_OFFERS);
+    (start > 0 && is_narrated && is_courtesy).then_some(start)
+}
+
+fn first_char_len(text: &str) -> usize {
+    text.chars().next().map_or(1, char::len_utf8)
+}
+
+/// Whether the paragraph at a position is in the middle of a quotation, or begins as speech.
+fn has_open_quote(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    let paragraph = before.rsplit('\n').next().unwrap_or_default();
+    let count = |marks: &[char]| paragraph.matches(marks).count();
+    count(&['"']) % 2 == 1
+        || count(&['“', '«']) > count(&['”', '»'])
+        || paragraph.trim_start().starts_with(['—', '–', '-'])
 }
 
 /// Whether a line is a note about the text.
@@ -277,7 +336,18 @@ fn find_slot(text: &str) -> Option<String> {
             }
         }
     }
-    None
+    let is_open = |line: &&str| {
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != ':');
+        words
+            .filter_map(|word| word.strip_suffix(':'))
+            .any(|word| OPEN_TASKS.contains(&word))
+    };
+    // A letter in the story may say so.
+    let narration = strip_quotations(text);
+    narration
+        .lines()
+        .find(is_open)
+        .map(|line| line.trim().to_owned())
 }
 
 /// Returns the finding that a text repeats itself, or is markup.
@@ -455,11 +525,25 @@ mod tests {
             format!("**Scene 2**\n\n{prose}"),
             format!("{prose}\n\n*Word count: 42. This scene establishes Elena's grief.*"),
             format!("{prose}\n\n(This scene shows her grief.)\n\nWord count: 7"),
+            format!("# Scene 1.1: The drawer\n\n{prose}"),
+            format!("**Scene 1.1**\n{prose}"),
+            format!("Scene 1.1: The drawer\n\n{prose}"),
+            format!("{prose} Let me know if you want me to continue."),
+            format!("{prose}\n\nWould you like me to continue?"),
         ] {
-            assert_eq!(strip_address(&text), prose, "{text}");
+            assert_eq!(strip_address(&text, false), prose, "{text}");
+        }
+        for kept in [
+            "She wrote. “Come soon. Let me know if you want me to continue.”",
+            "— Come soon. Let me know if you want me to continue.",
+        ] {
+            assert_eq!(strip_address(kept, false), kept);
         }
         let kept = "Sure of herself, Elena said it:\n“No.”\n\nWould you like it? He would.";
-        assert_eq!(strip_address(kept), kept);
+        assert_eq!(strip_address(kept, false), kept);
+        let titled = format!("# The drawer\n\n{prose}");
+        assert_eq!(strip_address(&titled, false), prose);
+        assert_eq!(strip_address(&titled, true), titled);
         for (text, check) in [
             (
                 "Sure! Here is the scene: Elena opened the drawer.",
@@ -474,6 +558,8 @@ mod tests {
                 "placeholder",
             ),
             ("Elena went to {name}, and came back.", "placeholder"),
+            ("Elena went.\n\n— TODO: finish the scene.", "placeholder"),
+            ("Elena went. I can't help with that.", "refusal"),
             (
                 "**Scene 2** Elena opened it.\n*Word count: 42. This scene establishes grief.*",
                 "address",
@@ -491,6 +577,9 @@ mod tests {
             "He asked a thing. Would you like it?",
             "This scene she would remember. She shut the drawer.",
             "Elena read it.\n*Note to self*, it said, *burn this*.",
+            "Elena read it: “TODO: burn this.” She burned it.",
+            "“Come home. Let me know if you want me to continue,” it said.",
+            "Scene 2 was over. She shut the drawer.",
             "She counted. The word count of the letter was ninety.",
         ] {
             assert_eq!(check_of(prose), None, "{prose}");

@@ -11,6 +11,7 @@ pub mod contradiction;
 mod entity_projection;
 mod feature_rules;
 pub mod guidance;
+mod model_markup;
 pub mod prompts;
 pub mod reading;
 mod record;

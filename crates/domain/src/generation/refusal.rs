@@ -11,6 +11,11 @@ const MAX_REFUSAL_WORDS: usize = 120;
 /// Number of characters at the beginning in which a refusal shows.
 const REFUSAL_OPENING_CHARS: usize = 240;
 
+/// Number of sentences at the end in which a model breaks off.
+const MAX_CLOSING_SENTENCES: usize = 4;
+/// Words of a story that a narrator tells.
+const NARRATORS: &[&str] = &["i", "me", "my", "я", "мне", "меня", "мой", "моя"];
+
 /// How models decline. Only phrases that name the task: "I cannot help thinking of the sea" is prose.
 const REFUSALS: &[&str] = &[
     "i'm sorry, but i can",
@@ -233,6 +238,7 @@ const TASKS: &[&str] = &[
     "эту сцену",
     "этот запрос",
     "этот текст",
+    "эту историю",
     "такой контент",
 ];
 /// As [`TASKS`], without what prose may be about as well: "the scene at the harbour".
@@ -249,7 +255,10 @@ const OWN_TASKS: &[&str] = &[
     "a scene in which",
     "a scene where",
     "content polic",
+    "of this scene",
+    "my guidelines",
     "эту сцену",
+    "этот текст",
     "этот запрос",
     "такую сцену",
     "такой контент",
@@ -345,6 +354,58 @@ pub(super) fn find_refusal(text: &str) -> Option<String> {
         .then(|| opening.lines().next().unwrap_or_default().to_owned())
 }
 
+/// Returns the sentence in which a model breaks off its text: it declines, speaks of itself, or offers another
+/// text.
+///
+/// Only in the last sentences of the narration; elsewhere the same words are thought. What does not name the
+/// task counts only where nobody tells the story as "I".
+pub(super) fn find_closing_refusal(text: &str) -> Option<String> {
+    let narration = strip_quotations(&strip_dash_speech(text));
+    let sentences: Vec<&str> = narration
+        .split_inclusive(['.', '!', '?', '…', '\n', '。'])
+        .map(str::trim)
+        .filter(|sentence| sentence.chars().any(char::is_alphabetic))
+        .collect();
+    let story = sentences.len().saturating_sub(MAX_CLOSING_SENTENCES);
+    let (story, closing) = sentences.split_at(story);
+    let is_told_by_one = || {
+        story.iter().any(|sentence| {
+            split_words(sentence)
+                .iter()
+                .any(|word| NARRATORS.contains(&word.as_str()))
+        })
+    };
+    let breaks_off = |sentence: &&&str| {
+        let folded = fold_phrases(sentence);
+        let folded = folded.trim_start_matches(['*', '_', '#', '>', '(', '[', '—', '–', '-', ' ']);
+        let has = |phrases: &[&str]| phrases.iter().any(|phrase| folded.contains(phrase));
+        let begins = |phrases: &[&str]| phrases.iter().any(|phrase| folded.starts_with(phrase));
+        let apologises = || {
+            APOLOGIES
+                .iter()
+                .any(|(apology, inability)| begins(apology) && has(inability))
+        };
+        let declines = |tasks: &[&str], reach: usize| {
+            DECLINES
+                .iter()
+                .any(|phrase| declines_task(folded, phrase, tasks, reach))
+        };
+        let offers = || begins(OFFERS) && has(OFFERED_TEXTS);
+        has(SELF_DESCRIPTIONS)
+            || declines(OWN_TASKS, TASK_REACH)
+            || apologises() && has(WORKS)
+            || !is_told_by_one()
+                && (begins(REFUSALS)
+                    || apologises()
+                    || declines(TASKS, REFUSAL_OPENING_CHARS)
+                    || offers())
+    };
+    closing
+        .iter()
+        .find(breaks_off)
+        .map(|sentence| (*sentence).to_owned())
+}
+
 /// Whether a text offers to write another one.
 fn offers_another_text(text: &str) -> bool {
     let folded = fold_narration(text);
@@ -373,12 +434,26 @@ fn is_followed_by(text: &str, from: usize, phrases: &[&str], reach: usize) -> bo
 
 /// Returns a text without its speech, in lower case, with plain apostrophes and without `ё`.
 fn fold_narration(text: &str) -> String {
-    // Speech begins with a dash in half of the languages.
+    fold_phrases(&strip_quotations(&strip_dash_speech(text)))
+}
+
+/// Returns a text as the phrases are: in lower case, with plain apostrophes and without `ё`.
+fn fold_phrases(text: &str) -> String {
+    text.to_lowercase().replace('’', "'").replace('ё', "е")
+}
+
+/// Returns a text without the lines that begin with a dash, which is speech in half of the languages.
+fn strip_dash_speech(text: &str) -> String {
     let is_speech = |line: &&str| line.trim_start().starts_with(['—', '–', '-']);
     let lines: Vec<&str> = text.lines().filter(|line| !is_speech(line)).collect();
+    lines.join("\n")
+}
+
+/// Returns a text without what is between quotation marks.
+pub(super) fn strip_quotations(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut closing: Option<char> = None;
-    for letter in lines.join("\n").chars() {
+    for letter in text.chars() {
         match closing {
             // A paragraph ends speech that nobody closed.
             Some(_) if letter == '\n' => closing = None,
@@ -393,7 +468,7 @@ fn fold_narration(text: &str) -> String {
             out.push(letter);
         }
     }
-    out.to_lowercase().replace('’', "'").replace('ё', "е")
+    out
 }
 
 /// Returns the mark that ends speech which begins with this one.
@@ -466,6 +541,55 @@ mod tests {
                 "I would be happy to help with such a version instead. Предлагаю другой вариант.";
             let long = format!("{refusal} {}\n\n{offer}", filler(200));
             assert!(is_refusal(&long), "{refusal}");
+        }
+    }
+
+    /// Defect: only the opening was read, and a scene that ended with a refusal was complete.
+    #[test]
+    fn a_refusal_at_the_end_is_found_in_any_length() {
+        let story = format!("Elena opened the drawer. {}. She waited.", filler(200));
+        for closing in [
+            "As an AI language model, I cannot write the violent part of this scene.",
+            "I'm sorry, but I can't continue with this story.",
+            "I'm unable to continue this scene, because it may violate my guidelines.",
+            "I’m unable to continue writing, as this may violate my guidelines.",
+            "I can't help with that.",
+            "I cannot help with that. I can offer a milder version instead.",
+            "I can offer a milder version instead.",
+            "К сожалению, я не могу продолжить этот текст…",
+            "*Извините, но я не могу продолжить эту сцену.*",
+            "(I must decline to write the rest of this scene.)",
+        ] {
+            for text in [
+                format!("{story} {closing}"),
+                format!("{story}\n\n{closing}"),
+            ] {
+                assert!(find_closing_refusal(&text).is_some(), "{closing}");
+            }
+        }
+        let told = format!(
+            "I opened my drawer. It was empty. {}. Dusk came. It rained. It went on.",
+            filler(200)
+        );
+        for closing in [
+            "I can't help with that. So I left.",
+            "I'm sorry, but I can't forgive him.",
+            "I was unable to continue.",
+        ] {
+            let text = format!("{told} {closing}");
+            assert_eq!(find_closing_refusal(&text), None, "{closing}");
+        }
+        for closing in [
+            "“I'm sorry, but I can't continue with this story,” she said.",
+            "“As an AI language model, I cannot write this,” the machine said.",
+            "— Я не могу продолжить этот текст, — сказала она.",
+            "She could not help with that. She was unable to continue.",
+            "He could offer her a milder version of it. He did not.",
+        ] {
+            let text = format!("{story} {closing}");
+            // A dash begins speech at the beginning of a paragraph.
+            let text = text.replace(" — Я", "\n— Я");
+            assert_eq!(find_closing_refusal(&text), None, "{closing}");
         }
     }
 

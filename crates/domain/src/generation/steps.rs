@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::acceptance;
 use super::checks::{self, SceneExpectations};
 use super::contradiction::weigh_against_canon;
+use super::model_markup::strip_model_markup;
 use super::record::{
     FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding, count_findings,
 };
@@ -72,7 +73,7 @@ pub fn apply_answer(
     let WriterAnswer { value, is_cut, .. } = *answer;
     match generation.step {
         GenerationStep::Write => {
-            let draft = extract_prose(value)?;
+            let draft = extract_prose(value, false)?;
             if let Some(finding) = acceptance::find_unusable(&draft) {
                 if !answer.is_last_attempt {
                     return Err(finding.problem);
@@ -89,7 +90,7 @@ pub fn apply_answer(
             choose_step_after_text(generation, is_cut);
         }
         GenerationStep::Conclude => {
-            let more = extract_prose(value)?;
+            let more = extract_prose(value, false)?;
             generation.conclusions += 1;
             // The draft is trimmed to its last sentence instead.
             if acceptance::find_unusable(&more).is_some() {
@@ -102,7 +103,9 @@ pub fn apply_answer(
             choose_step_after_text(generation, is_cut);
         }
         GenerationStep::Revise => {
-            let revised = extract_prose(value)?;
+            // The author's prose may have a heading of its own.
+            let first = generation.draft.lines().next().unwrap_or_default();
+            let revised = extract_prose(value, acceptance::is_heading(first))?;
             generation.before_revision = Some((
                 std::mem::replace(&mut generation.draft, revised),
                 generation.findings.clone(),
@@ -134,19 +137,22 @@ pub fn apply_answer(
 }
 
 /// Returns the prose of a writer's answer.
-fn extract_prose(answer: &Value) -> Result<String, String> {
-    let text = answer
+fn extract_prose(answer: &Value, keeps_heading: bool) -> Result<String, String> {
+    let answer = answer
         .as_str()
         .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .ok_or("the answer has no text")?;
+        .filter(|text| !text.is_empty());
+    let text = strip_model_markup(answer.ok_or("the answer has no text")?);
+    if text.is_empty() {
+        return Err("the answer has no text besides the model's reasoning".to_owned());
+    }
     // Some models wrap prose in a code fence although the prompt does not ask for it.
     let bare = text
         .strip_prefix("```")
         .and_then(|rest| rest.split_once('\n'))
         .and_then(|(_, rest)| rest.strip_suffix("```"));
-    let bare = bare.unwrap_or(text).trim();
-    Ok(acceptance::strip_address(bare).to_owned())
+    let bare = bare.unwrap_or(&text).trim();
+    Ok(acceptance::strip_address(bare, keeps_heading).to_owned())
 }
 
 /// Selects the step after new prose. A scene without a proper ending is continued; after the last
