@@ -423,9 +423,10 @@ fn list_disputed(memory: &StoryMemory) -> Vec<DisputedFact> {
     disputed
         .map(|fact| {
             // Predicates are compared without case, because they come from texts and models.
+            let subject = memory.identify_subject(&fact.subject);
             let canon = memory.facts().find(|it| {
                 it.truth == Truth::Canon
-                    && it.subject == fact.subject
+                    && memory.identify_subject(&it.subject) == subject
                     && it.predicate.to_lowercase() == fact.predicate.to_lowercase()
                     && are_exclusive(&it.predicate, &it.object, &fact.object)
             });

@@ -83,7 +83,7 @@ pub fn check_continuity(text: &str, moment: &SceneContext<'_>) -> Vec<SceneFindi
     {
         let subject = &*subjects
             .entry(&fact.subject)
-            .or_insert_with(|| moment.find_mentions(&fact.subject, &sentences));
+            .or_insert_with(|| moment.find_mentions(fact, &sentences));
         if subject.sentences.is_empty() {
             continue;
         }
@@ -143,15 +143,19 @@ struct SubjectMentions<'s, 't> {
 impl SceneContext<'_> {
     fn find_mentions<'s, 't>(
         &self,
-        subject: &str,
+        fact: &StoryFact,
         sentences: &'s [Sentence<'t>],
     ) -> SubjectMentions<'s, 't> {
         // A subject without a name of more than two letters is found nowhere: it would be in almost every
         // sentence.
-        let names = self.names_of_subject(subject);
+        let subject = self.memory.identify_subject(&fact.subject);
+        let names = self.names_of_subject(&subject);
         let named = sentences.iter().filter(|it| it.has_name(&names));
         SubjectMentions {
-            name: self.memory.display_name(subject),
+            name: match self.memory.get(&subject) {
+                Some(entry) => entry.name(),
+                None => fact.subject.clone(),
+            },
             sentences: named.collect(),
             names,
         }
@@ -250,13 +254,16 @@ impl SceneContext<'_> {
     /// Whether a person meant this value, although it contradicts a fact.
     fn is_intended(&self, fact: &StoryFact, value: &str) -> bool {
         let value = classify_value(value);
+        let subject = self.memory.identify_subject(&fact.subject);
         self.memory.facts().any(|it| {
             let says_it = || {
                 split_words(&format!("{} {}", it.predicate, it.object))
                     .iter()
                     .any(|word| classify_value(word) == value)
             };
-            it.truth == Truth::Intended && it.subject == fact.subject && says_it()
+            it.truth == Truth::Intended
+                && says_it()
+                && self.memory.identify_subject(&it.subject) == subject
         })
     }
 
@@ -275,7 +282,9 @@ impl SceneContext<'_> {
                 scene.pov.as_ref() == Some(&character.id)
                     || scene.characters.contains(&character.id)
             });
-        was_there || fact.subject == character.id || character.knows.contains(&fact.id)
+        was_there
+            || character.knows.contains(&fact.id)
+            || self.memory.identify_subject(&fact.subject) == character.id
     }
 
     /// Returns the quote of a fact with its scene.

@@ -8,7 +8,7 @@ use super::continuity::{DEATH_STEMS, SceneContext};
 use super::record::{FindingSeverity, SceneFinding};
 use super::value_classes::classify_value;
 use super::verdict::{NewFact, SceneVerdict};
-use crate::memory::{EntryKind, StoryFact, StoryMemory, Truth};
+use crate::memory::{StoryFact, StoryMemory, Truth};
 use crate::search::split_words;
 use crate::tick::tools::contains_quote;
 
@@ -135,19 +135,20 @@ fn find_named_fact<'m>(finding: &SceneFinding, story: &SceneContext<'m>) -> Opti
 /// Returns the finding about a claim that an earlier fact excludes.
 fn find_excluded_claim(claim: &NewFact, story: &SceneContext<'_>) -> Option<SceneFinding> {
     let memory = story.memory;
-    let subject = memory
-        .resolve_id(EntryKind::Character, &claim.subject)
-        .unwrap_or_else(|| claim.subject.clone());
+    let subject = memory.identify_subject(&claim.subject);
     let fact = memory.facts().find(|fact| {
-        fact.subject == subject
-            && fact.predicate.to_lowercase() == claim.predicate.to_lowercase()
+        fact.predicate.to_lowercase() == claim.predicate.to_lowercase()
             && story.is_in_force(fact)
+            && memory.identify_subject(&fact.subject) == subject
             && are_exclusive(&claim.predicate, &fact.object, &claim.object)
     })?;
     if is_intended(memory, fact, &claim.object) {
         return None;
     }
-    let name = memory.display_name(&subject);
+    let name = match memory.get(&subject) {
+        Some(entry) => entry.name(),
+        None => claim.subject.clone(),
+    };
     let (was, now) = (&fact.object, &claim.object);
     Some(SceneFinding {
         check: "continuity".to_owned(),
@@ -164,10 +165,11 @@ fn find_excluded_claim(claim: &NewFact, story: &SceneContext<'_>) -> Option<Scen
 /// Whether a person intended a fact beside this one that a text says.
 fn is_intended(memory: &StoryMemory, fact: &StoryFact, text: &str) -> bool {
     let said = split_words(text);
+    let subject = memory.identify_subject(&fact.subject);
     memory.facts().any(|it| {
         let object = split_words(&it.object);
         it.truth == Truth::Intended
-            && it.subject == fact.subject
+            && memory.identify_subject(&it.subject) == subject
             && it.predicate.to_lowercase() == fact.predicate.to_lowercase()
             && !object.is_empty()
             && object.iter().all(|word| said.contains(word))
@@ -295,6 +297,20 @@ mod tests {
             other,
             [("born elsewhere".to_owned(), FindingSeverity::Should)]
         );
+    }
+
+    /// Defect: the author's fact about "Elena Vasquez" was about nobody, and the opposite became canon beside it.
+    #[test]
+    fn a_fact_about_a_name_is_about_the_one_who_has_it() {
+        for subject in ["Elena Vasquez", "elena", "c0"] {
+            let mut memory = memory();
+            memory.remove_entry("F0");
+            memory.add_entry(Entry::Fact(StoryFact {
+                subject: subject.to_owned(),
+                ..fact("was born in", "Oporto")
+            }));
+            assert_eq!(weigh(&memory, &judged(None)).len(), 1, "{subject}");
+        }
     }
 
     #[test]

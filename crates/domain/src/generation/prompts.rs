@@ -444,8 +444,9 @@ impl WritingMaterial<'_> {
     /// then the newest.
     fn render_facts(&self, cast: &[&Character]) -> RankedLines {
         let is_about_cast = |fact: &&StoryFact| {
+            let subject = self.memory.identify_subject(&fact.subject);
             cast.iter()
-                .any(|it| it.id == fact.subject || it.id == fact.object)
+                .any(|it| it.id == subject || it.id == fact.object)
         };
         let changed = self.find_changed_ids();
         let canon = self

@@ -342,14 +342,15 @@ impl CanonIndex {
         let mut index = Self(HashMap::new());
         for fact in memory.facts() {
             if fact.truth == Truth::Canon && fact.valid_to.is_none() {
-                index.add_fact(fact);
+                index.add_fact(memory, fact);
             }
         }
         index
     }
 
-    fn add_fact(&mut self, fact: &StoryFact) {
-        let key = (fact.subject.clone(), fact.predicate.to_lowercase());
+    fn add_fact(&mut self, memory: &StoryMemory, fact: &StoryFact) {
+        let subject = memory.identify_subject(&fact.subject);
+        let key = (subject, fact.predicate.to_lowercase());
         self.0.entry(key).or_default().push(fact.object.clone());
     }
 }
@@ -383,7 +384,10 @@ fn add_facts(
             None if is_by_rules => continue,
             None => new.subject.clone(),
         };
-        let key = (subject.clone(), new.predicate.to_lowercase());
+        let key = (
+            memory.identify_subject(&subject),
+            new.predicate.to_lowercase(),
+        );
         let known = canon.0.get(&key).map(Vec::as_slice).unwrap_or_default();
         // Said again, it is no new fact; it stays with the scene that said it first.
         let object = new.object.to_lowercase();
@@ -426,7 +430,7 @@ fn add_facts(
             None => memory.add_entry(Entry::Fact(fact.clone())),
         };
         if fact.truth == Truth::Canon {
-            canon.add_fact(&fact);
+            canon.add_fact(memory, &fact);
         }
         learnt.push(fact.id);
     }

@@ -218,6 +218,19 @@ impl StoryMemory {
         matching.next().is_none().then(|| found.id().to_owned())
     }
 
+    /// Returns what identifies the subject of a fact: the id of the character or place that it names, or its
+    /// words in lower case. People write names into their facts, judges and rules write ids.
+    #[must_use]
+    pub fn identify_subject(&self, subject: &str) -> String {
+        if let Some(entry) = self.get(subject) {
+            return entry.id().to_owned();
+        }
+        [EntryKind::Character, EntryKind::Location]
+            .into_iter()
+            .find_map(|kind| self.resolve_id(kind, subject))
+            .unwrap_or_else(|| subject.trim().to_lowercase())
+    }
+
     /// Returns the characters that a text names, by full name, alias or a part of a name that only one
     /// character has, in any grammatical form.
     #[must_use]

@@ -240,8 +240,9 @@ impl StoryView<'_> {
     /// Renders what is true: about the cast first, then the newest.
     fn render_facts(&self, cast: &[&str], room: &mut ContextBudget) -> String {
         let is_about_cast = |fact: &&StoryFact| {
+            let subject = self.memory.identify_subject(&fact.subject);
             let mut ids = cast.iter();
-            ids.any(|id| *id == fact.subject || *id == fact.object)
+            ids.any(|id| *id == subject || *id == fact.object)
         };
         let canon = self.memory.facts().rev();
         let canon = canon.filter(|it| it.truth != Truth::Disputed && it.valid_to.is_none());

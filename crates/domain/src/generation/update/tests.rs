@@ -264,6 +264,28 @@ fn a_contradiction_that_a_person_intended_stays_intended() {
     );
 }
 
+/// Defect: the author's fact about "Elena Vasquez" was about nobody, and what a scene said instead became canon
+/// beside it, also where a person had accepted the scene.
+#[test]
+fn a_scene_is_compared_with_facts_that_name_their_subject() {
+    for subject in ["Elena", "elena", "C0"] {
+        for (is_accepted, truth) in [(false, Truth::Disputed), (true, Truth::Intended)] {
+            let mut memory = story();
+            memory.add_entry(Entry::Fact(StoryFact {
+                subject: subject.to_owned(),
+                predicate: "has eyes".to_owned(),
+                object: "green".to_owned(),
+                ..StoryFact::default()
+            }));
+            let mut read = reading(1, claims(0, 0));
+            read.is_accepted = is_accepted;
+            project_readings(&mut memory, &[], &[read], 1);
+            let truths: Vec<Truth> = memory.facts().map(|it| it.truth).collect();
+            assert_eq!(truths, [Truth::Canon, truth], "{subject}");
+        }
+    }
+}
+
 /// Defect: whatever Elena knew after the first thing she learnt was in dispute.
 #[test]
 fn several_facts_with_one_predicate_are_all_canon() {
