@@ -100,6 +100,8 @@ pub fn next_step_within(
     words: &[String],
     context_tokens: Option<usize>,
 ) -> Result<NextGenerationStep, Failure> {
+    // A prompt has the memory as the author left it, also in the middle of a scene.
+    memory_files::import_pending_edits(ctx)?;
     let (state, tree) = observe_submitted_plans(ctx)?;
     let node = find_scene(ctx, &*state, &tree, words)?;
     let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;

@@ -22,6 +22,7 @@ use super::view::{GenerationView, load_generation};
 use crate::comment::open_prose_comments;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::memory::memory_files::import_pending_edits;
 use crate::memory::prose_files::observe_prose;
 use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
@@ -284,6 +285,7 @@ pub(super) fn change_generation(
     let (_, tree) = observe_submitted_plans(ctx)?;
     // The writer goes on from the texts as they are, also where a person edited them.
     observe_prose(ctx, &tree)?;
+    import_pending_edits(ctx)?;
     let mut tx = ctx.store.begin_write()?;
     let node = find_scene(ctx, &*tx, &tree, words)?;
     // A missing record is a regular case here; each caller decides whether it is an error.

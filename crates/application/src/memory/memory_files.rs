@@ -214,6 +214,21 @@ pub(crate) fn observe_memory<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot +
     Ok(ctx.store.begin_read()?)
 }
 
+/// Imports people's edits, if there are any, before a command that writes uses the memory. On a shared state
+/// too, because its operation rests on them.
+pub(crate) fn import_pending_edits(ctx: &Context<'_>) -> Result<(), Failure> {
+    let state = ctx.store.begin_read()?;
+    let look = compare_files(ctx, &*state, &mut FileNotes::default())?;
+    drop(state);
+    match look.needs_write() {
+        true => import_edits(ctx),
+        false => {
+            look.report_broken(ctx);
+            Ok(())
+        }
+    }
+}
+
 /// Imports people's edits and writes the files that are behind, in a transaction of its own.
 pub(super) fn import_edits(ctx: &Context<'_>) -> Result<(), Failure> {
     let mut tx = ctx.store.begin_write()?;

@@ -1,6 +1,7 @@
 //! How the story goes on, by what is recorded and what is in the files.
 
-use application::generation::start_generation::next_unwritten_scene;
+use application::generation::advance::{NextGenerationStep, next_step};
+use application::generation::start_generation::{next_unwritten_scene, start_generation};
 use application::generation::story_progress::{StoryStep, next_story_step};
 use domain::generation::{Generation, GenerationStatus};
 use domain::ids::Principal;
@@ -8,7 +9,7 @@ use domain::operation::{Channel, Verb};
 use domain::ports::NewOperation;
 use domain::record::record_changed_fact;
 
-use crate::world::World;
+use crate::world::{World, words};
 
 const PROSE: &str = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
 const PATH: &str = "act-1/chapter-01/scene-0101";
@@ -64,4 +65,21 @@ fn a_written_scene_whose_file_is_gone_needs_a_person_and_is_the_next_to_write() 
     let command = format!("tl story write {PATH}");
     assert!(next_step.starts_with(&command), "{next_step}");
     assert_eq!(next_unwritten_scene(&world.ctx()).unwrap(), PATH);
+}
+
+/// Defect: the first prompt had the memory as it was before the author edited its files.
+#[test]
+fn a_prompt_has_the_memory_as_the_author_left_it() {
+    let world = World::with_story();
+    let prompt = || match next_step(&world.ctx(), &words(PATH)).unwrap() {
+        NextGenerationStep::Ask(question) => question.prompt,
+        NextGenerationStep::Rest { .. } => panic!("a prompt was expected"),
+    };
+    let fact =
+        |colour: &str| format!("---\nsubject: Elena\npredicate: eyes\nobject: {colour}\n---\n");
+    world.files.edit("memory/facts/F0.md", &fact("green"));
+    start_generation(&world.ctx(), &words(PATH), Default::default()).unwrap();
+    assert!(prompt().contains("Elena eyes green"), "{}", prompt());
+    world.files.edit("memory/facts/F0.md", &fact("grey"));
+    assert!(prompt().contains("Elena eyes grey"), "{}", prompt());
 }
