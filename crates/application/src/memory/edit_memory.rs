@@ -1,7 +1,7 @@
 //! Edits the memory: sets fields of an entry, adds one, forgets one.
 
 use domain::fact::Fact;
-use domain::memory::{Entry, EntryKind, StoryMemory};
+use domain::memory::{Entry, EntryKind, Relationship, StoryFact, StoryMemory};
 use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
 use serde_json::{Map, Value, json};
@@ -58,6 +58,7 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
         // Parsed as a whole, so that an edit is validated by the same rules as a file.
         let entry =
             Entry::from_value(kind, value).map_err(|error| Failure::invalid(error.to_string()))?;
+        let entry = resolve_references(memory, entry)?;
         id = match &request.target {
             EditTarget::Named(_) => {
                 let id = entry.id().to_owned();
@@ -72,6 +73,34 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
         .get(&id)
         .map(EntryView::from_entry)
         .ok_or_else(|| unknown_entry(&id))
+}
+
+/// Returns an entry with the ids of those whom it names: people write names.
+fn resolve_references(memory: &StoryMemory, entry: Entry) -> Result<Entry, Failure> {
+    let resolve = |name: &str| {
+        memory
+            .resolve_id(EntryKind::Character, name)
+            .ok_or_else(|| unknown_entry(name))
+    };
+    Ok(match entry {
+        // A subject may also be a thing that has no entry.
+        Entry::Fact(fact) => {
+            let subject = memory.identify_subject(&fact.subject);
+            Entry::Fact(StoryFact {
+                subject: match memory.get(&subject) {
+                    Some(_) => subject,
+                    None => fact.subject,
+                },
+                ..fact
+            })
+        }
+        Entry::Relationship(tie) => Entry::Relationship(Relationship {
+            character_a: resolve(&tie.character_a)?,
+            character_b: resolve(&tie.character_b)?,
+            ..tie
+        }),
+        other => other,
+    })
 }
 
 /// Deletes an entry and its file.

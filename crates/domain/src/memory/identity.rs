@@ -27,6 +27,8 @@ pub enum IdentityRefused {
     WholeName(String),
     #[error("`{0}` is the name of {1} already")]
     Taken(String, String),
+    #[error("`{0}` was never called `{1}`: neither the entry nor a text has that name")]
+    NoSuchName(String, String),
 }
 
 /// Merges `gone` into `kept`: names, knowledge, relationships, scenes and facts. The entry `gone` is removed.
@@ -231,6 +233,15 @@ pub fn split_entry(
     if is_name(&entry.name()) || name.is_empty() {
         return Err(IdentityRefused::WholeName(name.to_owned()));
     }
+    let is_word_of = |words: Vec<String>| split_words(name).iter().all(|it| words.contains(it));
+    let is_known = entry.other_names().iter().any(|alias| is_name(alias))
+        || is_word_of(split_words(&entry.name()))
+        || readings
+            .iter()
+            .any(|reading| is_word_of(reading.found.names.clone()));
+    if !is_known {
+        return Err(IdentityRefused::NoSuchName(id.to_owned(), name.to_owned()));
+    }
     let new = match &mut entry {
         Entry::Character(it) => {
             it.aliases.retain(|alias| !is_name(alias));
@@ -413,5 +424,14 @@ mod tests {
         assert!(merge_entries(&mut memory, &mut [], "C0", "S001").is_err());
         assert!(split_entry(&mut memory, &mut [], "C0", "Elena Vasquez").is_err());
         assert!(split_entry(&mut memory, &mut [], "C0", "Marcus").is_err());
+        // Defect: a person was made of any word.
+        assert_eq!(
+            split_entry(&mut memory, &mut [], "C0", "Wladimir"),
+            Err(IdentityRefused::NoSuchName(
+                "C0".to_owned(),
+                "Wladimir".to_owned()
+            ))
+        );
+        assert!(split_entry(&mut memory, &mut [], "C0", "Vasquez").is_ok());
     }
 }
