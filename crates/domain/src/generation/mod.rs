@@ -12,6 +12,7 @@ mod entity_projection;
 mod feature_rules;
 pub mod guidance;
 mod model_markup;
+mod name_agreement;
 pub mod prompts;
 pub mod reading;
 mod record;

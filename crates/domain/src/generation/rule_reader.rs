@@ -83,7 +83,8 @@ pub fn read_by_rules(scene: SceneText<'_>) -> RuleReading {
         .filter(|token| !token.is_capital)
         .map(|token| token.text)
         .collect();
-    let runs = text_tokens::find_runs(scene.text, &tokens);
+    let planned = scene.characters.iter().map(String::as_str).chain(scene.pov);
+    let runs = text_tokens::find_runs(scene.text, &tokens, planned);
     let evidence = gather_evidence(scene.text, &tokens, &runs, &common);
     let mut reading = RuleReading {
         names: collect_present(&evidence, scene),
@@ -456,6 +457,64 @@ mod tests {
         let found = read(text, &[], None);
         assert_eq!(names(&found.people), ["Marcus"]);
         assert_eq!(names(&found.places), ["Archive"]);
+    }
+
+    /// Defect: a preposition and a place became a part of a person's name.
+    #[test]
+    fn what_stands_before_a_name_is_not_part_of_it() {
+        for before in [
+            "In London",
+            "In Port Verity",
+            "At Christmas",
+            "Yesterday",
+            "On Monday",
+            "In the Archive",
+        ] {
+            let text = format!("{before} Elena waited. Then Elena laughed, and Elena asked him.");
+            assert_eq!(names(&read(&text, &[], None).people), ["Elena"], "{before}");
+            let text = format!("{before} Elena Vasquez waited for him.");
+            let found = read(&text, &["Elena Vasquez"], None);
+            assert_eq!(names(&found.people), ["Elena Vasquez"], "{before}");
+        }
+        for text in [
+            "В Лондоне Мара ждала. Но Мара молчала.",
+            "Однажды Мара запела. Но Мара молчала.",
+            "Вчера Мара запела. Но Мара молчала.",
+        ] {
+            assert_eq!(names(&read(text, &[], None).people), ["Мара"], "{text}");
+        }
+    }
+
+    /// Defect: "крикнула Анна Олегу" made a character Анна Олегу.
+    #[test]
+    fn names_in_different_cases_are_different_people() {
+        for (text, people) in [
+            (
+                "— Стой! — крикнула Анна Олегу. Но Анна молчала. У Олега карие глаза. Потом Олег сказал ей.",
+                ["Анна", "Олег"],
+            ),
+            (
+                "— Стой! — сказал Иван Марии. Но Мария молчала. Потом Мария ушла. И Иван сказал ей.",
+                ["Иван", "Мария"],
+            ),
+            (
+                "— Стой! — сказал Петру Лев. Но Пётр молчал. Потом Пётр ушёл, и Лев сказал ему.",
+                ["Пётр", "Лев"],
+            ),
+        ] {
+            let found = read(text, &[], None);
+            let mut found = names(&found.people);
+            found.sort_unstable();
+            let mut people = people;
+            people.sort_unstable();
+            assert_eq!(found, people, "{text}");
+        }
+        let found = read(
+            "— Стой! — сказала Анна Сергеевна Иванову. Анна умерла.",
+            &[],
+            None,
+        );
+        assert_eq!(names(&found.people), ["Анна Сергеевна"]);
     }
 
     /// Defect: with `POV: Elena` before `- Elena Vasquez` the memory had only an Elena, and "Vasquez" was nobody.

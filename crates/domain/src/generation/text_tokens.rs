@@ -1,8 +1,10 @@
 //! Words of a text with their capitals and sentences, for reading it by rules. One pass, no allocation for
 //! each word: a novel has a million of them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use super::name_agreement::count_agreeing;
 use super::sentences::ACTION_VERBS;
 
 /// A word of a text.
@@ -236,6 +238,120 @@ const STOP_WORDS: &[&str] = &[
     "или",
     "глава",
     "сцена",
+    // Prepositions, pronouns and adverbs at the beginning of a sentence: "In London", "Однажды".
+    "in",
+    "at",
+    "on",
+    "by",
+    "to",
+    "of",
+    "as",
+    "if",
+    "so",
+    "no",
+    "or",
+    "it",
+    "he",
+    "we",
+    "my",
+    "up",
+    "is",
+    "do",
+    "me",
+    "us",
+    "am",
+    "an",
+    "be",
+    "off",
+    "out",
+    "down",
+    "about",
+    "against",
+    "among",
+    "around",
+    "beneath",
+    "beside",
+    "besides",
+    "despite",
+    "during",
+    "like",
+    "through",
+    "toward",
+    "towards",
+    "unlike",
+    "within",
+    "today",
+    "tonight",
+    "tomorrow",
+    "yesterday",
+    "meanwhile",
+    "afterwards",
+    "eventually",
+    "sometimes",
+    "often",
+    "instead",
+    "however",
+    "christmas",
+    "easter",
+    "halloween",
+    "на",
+    "по",
+    "за",
+    "из",
+    "от",
+    "до",
+    "во",
+    "ко",
+    "со",
+    "об",
+    "не",
+    "ни",
+    "но",
+    "да",
+    "он",
+    "их",
+    "ей",
+    "им",
+    "под",
+    "над",
+    "при",
+    "про",
+    "без",
+    "через",
+    "около",
+    "возле",
+    "между",
+    "среди",
+    "против",
+    "вместо",
+    "кроме",
+    "однажды",
+    "вчера",
+    "сегодня",
+    "завтра",
+    "наконец",
+    "вдруг",
+    "внезапно",
+    "теперь",
+    "сейчас",
+    "иногда",
+    "снова",
+    "опять",
+    "здесь",
+    "утром",
+    "днём",
+    "днем",
+    "вечером",
+    "ночью",
+    "весной",
+    "летом",
+    "осенью",
+    "зимой",
+    "сначала",
+    "скоро",
+    "вскоре",
+    "даже",
+    "лишь",
 ];
 
 /// Titles before a name.
@@ -281,7 +397,7 @@ const PAST_VERBS: &[&str] = &[
     "fell", "drew", "shook", "rose", "is", "has",
 ];
 
-/// Words before a place.
+/// Words before a place. In Russian the case separates it from a person.
 const PLACE_WORDS: &[&str] = &["in", "into", "inside", "at", "within", "through", "across"];
 
 /// Whether a word in lower case is never a name.
@@ -354,8 +470,31 @@ fn is_name_shaped(word: &str) -> bool {
     letters.next().is_some_and(char::is_uppercase) && letters.next().is_some_and(char::is_lowercase)
 }
 
-/// Returns the runs of capitalised words, without articles before and titles.
-pub(super) fn find_runs<'t>(text: &'t str, tokens: &[Token<'t>]) -> Vec<NameRun<'t>> {
+/// Returns the names of a text: runs of capitalised words, without articles before and titles. A place and a
+/// person that no comma separates are two, as are two people in different cases. `planned` are names that the
+/// blueprint has.
+pub(super) fn find_runs<'t>(
+    text: &'t str,
+    tokens: &[Token<'t>],
+    planned: impl Iterator<Item = &'t str>,
+) -> Vec<NameRun<'t>> {
+    let runs = find_capital_runs(text, tokens);
+    let named = runs
+        .iter()
+        .filter(|run| run.is_after_place_word(tokens).is_none());
+    let known: HashSet<&str> = named.map(|run| run.name).chain(planned).collect();
+    let mut names = Vec::with_capacity(runs.len());
+    for run in runs {
+        match run.split_place(text, tokens, &known) {
+            Some(both) => names.extend(both),
+            None => names.push(run),
+        }
+    }
+    names
+}
+
+/// Returns the runs of capitalised words that can be one name.
+fn find_capital_runs<'t>(text: &'t str, tokens: &[Token<'t>]) -> Vec<NameRun<'t>> {
     let mut runs = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -373,11 +512,22 @@ pub(super) fn find_runs<'t>(text: &'t str, tokens: &[Token<'t>]) -> Vec<NameRun<
             end += 1;
         }
         let whole = trim_run(text, tokens, at..end);
-        match whole.as_ref().and_then(|run| run.split_place(text, tokens)) {
-            Some(both) => runs.extend(both),
-            None => runs.extend(whole),
-        }
         at = end;
+        let Some(run) = whole else {
+            continue;
+        };
+        let is_spoken = run.is_speaker(tokens);
+        let words = tokens.get(run.first..=run.last).unwrap_or_default();
+        let agreeing = count_agreeing(words.iter().map(|it| it.text), is_spoken);
+        if agreeing == words.len() {
+            runs.push(run);
+        } else {
+            // "Анна Олегу": the second name begins a run of its own.
+            at = run.first + agreeing.max(1);
+            let name = NameRun::of_tokens(text, tokens, run.first, at - 1);
+            let has_title = run.has_title;
+            runs.extend(name.map(|name| NameRun { has_title, ..name }));
+        }
     }
     runs
 }
@@ -416,15 +566,30 @@ impl<'t> NameRun<'t> {
         })
     }
 
-    /// Returns the place and the person of "In the Archive Marcus waited", which no comma separates.
-    fn split_place(&self, text: &'t str, tokens: &[Token<'t>]) -> Option<[Self; 2]> {
-        let is_place = self.is_after_place_word(tokens) == Some(true);
-        if !is_place || self.first == self.last || !self.is_acting(tokens) {
+    /// Returns the place and the person of "In the Archive Marcus waited", which no comma separates: the person is
+    /// the name that the text has elsewhere, or else the last word, if it acts.
+    fn split_place(
+        &self,
+        text: &'t str,
+        tokens: &[Token<'t>],
+        known: &HashSet<&str>,
+    ) -> Option<[Self; 2]> {
+        self.is_after_place_word(tokens)?;
+        if self.first == self.last || known.contains(self.name) {
             return None;
         }
+        let is_known = |from: &usize| {
+            let end = Self::of_tokens(text, tokens, *from, self.last);
+            end.is_some_and(|end| known.contains(end.name))
+        };
+        let acting = || self.is_acting(tokens).then_some(self.last);
+        // The longest name first: "Elena Vasquez" before "Vasquez".
+        let person = (self.first + 1..=self.last)
+            .find(is_known)
+            .or_else(acting)?;
         Some([
-            Self::of_tokens(text, tokens, self.first, self.last - 1)?,
-            Self::of_tokens(text, tokens, self.last, self.last)?,
+            Self::of_tokens(text, tokens, self.first, person - 1)?,
+            Self::of_tokens(text, tokens, person, self.last)?,
         ])
     }
 }
