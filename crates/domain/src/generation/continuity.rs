@@ -531,7 +531,29 @@ mod tests {
                 .1
                 .starts_with("Ivo is dead by now")
         );
-        assert!(found("She thought of Ivo all night.", None).is_empty());
+        // Defect: only a dozen verbs were actions.
+        for text in [
+            "Ivo took her hand and kissed it.",
+            "Ivo came in and sat down.",
+            "Ivo ate three eggs.",
+            "Ivo opened the door.",
+        ] {
+            let all = found(text, None);
+            assert!(
+                all.first()
+                    .is_some_and(|it| it.1.starts_with("Ivo is dead by now")),
+                "{text}"
+            );
+        }
+        for text in [
+            "She thought of Ivo all night.",
+            "Ivo lay in the chapel.",
+            "Ivo looked peaceful.",
+            "Ivo had taken her hand once.",
+            "Ivo was the one who took it.",
+        ] {
+            assert!(found(text, None).is_empty(), "{text}");
+        }
     }
 
     const MUST: Option<FindingSeverity> = Some(FindingSeverity::Must);

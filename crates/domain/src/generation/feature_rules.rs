@@ -31,6 +31,86 @@ const KINSHIP: &[&str] = &[
 ];
 const DEATH_WORDS: &[&str] = &["dead", "killed", "murdered", "buried"];
 const DEATH_STEMS: &[&str] = &["умер", "погиб", "мёртв", "мертв", "убит"];
+/// Figures of speech: what nobody dies of, by beginnings, and what "died" means with another word.
+const FIGURATIVE_CAUSES: &[&str] = &[
+    "laugh",
+    "embarrass",
+    "shame",
+    "mortif",
+    "bored",
+    "curios",
+    "env",
+    "jealous",
+    "happi",
+    "joy",
+    "long",
+    "impatien",
+    "excite",
+    "anticipat",
+    "delight",
+    "pride",
+    "fright",
+    "fear",
+    "relief",
+    "смех",
+    "стыд",
+    "скук",
+    "любопытств",
+    "завист",
+    "смущен",
+    "счаст",
+    "страх",
+    "нетерпен",
+    "восторг",
+    "радост",
+    "тоск",
+    "усталост",
+];
+const FIGURATIVE_PARTICLES: &[&str] = &[
+    "laughing", "inside", "away", "down", "out", "little", "bit", "thousand", "every", "each",
+];
+/// What one is buried in without being dead.
+const BURYING: &[&str] = &[
+    "work", "thought", "paper", "book", "debt", "his", "her", "their",
+];
+/// Words that may follow "was dead". Any other word makes it a figure of speech: `tired`, `certain`, `calm`.
+const AFTER_DEAD: &[&str] = &[
+    "and",
+    "but",
+    "when",
+    "while",
+    "by",
+    "at",
+    "before",
+    "after",
+    "from",
+    "now",
+    "for",
+    "since",
+    "within",
+    "that",
+    "already",
+    "too",
+    "in",
+    "of",
+    "on",
+    "as",
+    "under",
+    "beside",
+    "there",
+    "these",
+    "и",
+    "но",
+    "когда",
+    "уже",
+    "в",
+    "на",
+    "от",
+    "с",
+    "со",
+    "из",
+    "под",
+];
 /// Words with which a sentence does not say that something happened.
 const DOUBTS: &[&str] = &[
     "if",
@@ -175,7 +255,7 @@ impl SentenceTokens<'_, '_> {
             || has_stem(&first)
             || ["was", "is", "lay", "был", "была"].contains(&first.as_str()) && is_dead(&second)
             || first == "had" && (second == "died" || second == "been" && is_dead(&third));
-        if !says {
+        if !says || self.is_figurative() {
             return None;
         }
         // The whole sentence: a doubt may be at its end ("… died, or so she feared").
@@ -187,6 +267,44 @@ impl SentenceTokens<'_, '_> {
         let is_told = sentence.contains(SPEECH_MARKS) || sentence.ends_with('?');
         let subject = self.run.name.to_owned();
         (!is_doubted && !is_told).then(|| (subject, "is".to_owned(), "dead".to_owned()))
+    }
+
+    /// Whether a word of death after the name is a figure of speech: "died of laughter", "was dead on his feet".
+    fn is_figurative(&self) -> bool {
+        let clause: Vec<String> = (1..)
+            .map_while(|at| {
+                let token = self.tokens.get(self.run.last + at)?;
+                (token.is_joined && token.sentence == self.run.sentence)
+                    .then(|| token.text.to_lowercase())
+            })
+            .collect();
+        let has_stem = |word: &String| FIGURATIVE_CAUSES.iter().any(|stem| word.starts_with(stem));
+        let is_caused = clause.iter().enumerate().any(|(at, word)| {
+            let from = ["of", "from", "with", "от", "с", "со"].contains(&word.as_str());
+            // An adjective or a pronoun may be between: "of pure embarrassment".
+            from && clause.iter().skip(at + 1).take(2).any(has_stem)
+        });
+        let says_died = clause.iter().any(|word| word == "died");
+        let is_particle = |word: &String| FIGURATIVE_PARTICLES.contains(&word.as_str());
+        if is_caused || says_died && clause.iter().any(is_particle) {
+            return true;
+        }
+        let is_work = |it: &[String]| matches!(it, [buried, within, what] if buried == "buried" && within == "in" && BURYING.iter().any(|stem| what.starts_with(stem)));
+        if clause.windows(3).any(is_work) {
+            return true;
+        }
+        let Some(dead) = clause.iter().position(|word| word == "dead") else {
+            return false;
+        };
+        let after = clause.get(dead + 1..).unwrap_or_default();
+        match after {
+            [] => false,
+            [first, second, ..] if first == "on" => {
+                !["the", "a", "arrival"].contains(&second.as_str())
+            }
+            [first, _, third, ..] if first == "in" && third == "water" => true,
+            [first, ..] => !AFTER_DEAD.contains(&first.as_str()),
+        }
     }
 
     /// Returns whose kin the next name is: "Elena's brother Marcus".

@@ -485,6 +485,40 @@ mod tests {
         }
     }
 
+    /// Defect: who was dead tired was dead, and every later scene with them was held.
+    #[test]
+    fn a_figure_of_speech_kills_nobody() {
+        for text in [
+            "Marcus was dead on his feet.",
+            "Marcus was dead tired by then.",
+            "Marcus was dead certain of it.",
+            "Marcus died of laughter.",
+            "Marcus died of pure embarrassment.",
+            "Marcus died a little every time.",
+            "Marcus died laughing.",
+            "Marcus was buried in work.",
+            "Марк умер от смеха.",
+            "Марк умер со смеху.",
+        ] {
+            assert_eq!(read(text, &[], None).facts, [], "{text}");
+        }
+        for text in [
+            "Marcus died that night.",
+            "Marcus died of a fever.",
+            "Marcus was dead by morning.",
+            "Marcus was dead.",
+            "Marcus was dead, and she knew it.",
+            "Marcus lay dead on the floor.",
+            "Marcus was killed by the blast.",
+            "Marcus was buried in the yard.",
+            "Марк умер от раны.",
+            "Марк умер той ночью.",
+        ] {
+            let found = read(text, &[], None).facts;
+            assert_eq!(found.len(), 1, "{text}");
+        }
+    }
+
     /// Defect: "крикнула Анна Олегу" made a character Анна Олегу.
     #[test]
     fn names_in_different_cases_are_different_people() {
