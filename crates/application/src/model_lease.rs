@@ -235,7 +235,8 @@ fn lease_failure(refused: &LeaseRefused) -> Failure {
                 "tl story generation status {}   # how far it is",
                 node.path
             ))
-            .with_step(format!("tl story write {}   # when it is done", node.path)),
+            // Not `tl story write`: of a finished scene it would write another one, at full price.
+            .with_step("tl story run   # when it is done"),
     };
     let process = refused.held.lease.process.as_ref();
     match (process, refused.holder) {
