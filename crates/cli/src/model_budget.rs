@@ -29,20 +29,24 @@ pub(crate) fn load_allowances(app: &App, run_cents: Option<u64>) -> Result<Allow
     let Ok(project) = app.find_project() else {
         return Ok(user
             .iter()
-            .flat_map(|budget| limits_of(budget, (0, 0)))
+            .flat_map(|budget| limits_of(budget, LimitSource::User, (0, 0)))
             .collect());
     };
     let run = run_cents.map(|run_cents| ModelBudget {
         run_cents,
         ..ModelBudget::default()
     });
-    let budgets: Vec<ModelBudget> = [Some(project.settings.models.budget), user, run]
-        .into_iter()
-        .flatten()
-        .collect();
+    let budgets: Vec<(ModelBudget, LimitSource)> = [
+        (Some(project.settings.models.budget), LimitSource::Project),
+        (user, LimitSource::User),
+        (run, LimitSource::Option),
+    ]
+    .into_iter()
+    .filter_map(|(budget, source)| Some((budget?, source)))
+    .collect();
     let is_daily = budgets
         .iter()
-        .any(|budget| budget.day_tokens > 0 || budget.day_cents > 0);
+        .any(|(budget, _)| budget.day_tokens > 0 || budget.day_cents > 0);
     // The ledger of a long project has thousands of calls; it is only summed if a limit needs it.
     let spent = if is_daily {
         app.run(|ctx| {
@@ -54,17 +58,41 @@ pub(crate) fn load_allowances(app: &App, run_cents: Option<u64>) -> Result<Allow
     };
     Ok(budgets
         .iter()
-        .flat_map(|budget| limits_of(budget, spent))
+        .flat_map(|(budget, source)| limits_of(budget, *source, spent))
         .collect())
 }
 
-fn limits_of(budget: &ModelBudget, spent_today: (u64, u64)) -> Allowances {
+/// Where a limit is set.
+#[derive(Clone, Copy)]
+enum LimitSource {
+    Project,
+    User,
+    /// `--budget` of the command.
+    Option,
+}
+
+impl LimitSource {
+    /// Returns the next step that raises a limit: `run` and `cents` are `run_cents`.
+    fn raise_step(self, name: &str, unit: &str) -> String {
+        match self {
+            Self::Project => {
+                format!("raise `models.budget.{name}_{unit}` in .throughline/config.toml")
+            }
+            Self::User => format!("raise `budget.{name}_{unit}` in your llm.toml"),
+            Self::Option => "raise `--budget`".to_owned(),
+        }
+    }
+}
+
+fn limits_of(budget: &ModelBudget, source: LimitSource, spent_today: (u64, u64)) -> Allowances {
     // Zero is "no limit" in the settings, not "nothing may be spent".
     let limit = |value: u64| (value > 0).then_some(value);
     let allowance = |name: &str, tokens, cents: u64| Allowance {
         name: name.to_owned(),
         tokens: limit(tokens),
         micros: limit(cents).map(|cents| cents.saturating_mul(CENT_MICROS)),
+        raise_tokens: source.raise_step(name, "tokens"),
+        raise_money: source.raise_step(name, "cents"),
         ..Allowance::default()
     };
     let call = Allowance {

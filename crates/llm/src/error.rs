@@ -193,7 +193,7 @@ impl ErrorClass {
             Self::Shape => {
                 &["look at the raw answer, or choose a model that follows schemas better"]
             }
-            Self::BudgetExceeded => &["raise the budget, or ask for less"],
+            Self::BudgetExceeded => &["ask for less: a shorter text, or a smaller context"],
             // The user knows what to do about their own cancellation.
             Self::Cancelled => &[],
             Self::NotRecorded => &["record again, or undo the change the difference shows"],

@@ -52,6 +52,9 @@ pub(crate) struct RunArgs {
     budget: Option<u64>,
 }
 
+/// Maximum budget of a run, in US cents.
+const MAX_BUDGET_CENTS: f64 = 1e9;
+
 /// Why a run ended.
 struct RunEnd {
     why: String,
@@ -97,8 +100,32 @@ impl RunArgs {
                 if !app.ui.json {
                     run.print_totals()?;
                 }
-                Err(resume_with_run(failure))
+                Err(resume_with_run(failure, self.command_line()))
             }
+        }
+    }
+
+    /// Returns the command of this run, with its limits: without them the next one would spend more than was
+    /// allowed.
+    fn command_line(&self) -> String {
+        let mut line = "tl story run".to_owned();
+        if !self.until.is_empty() {
+            line.push_str(&format!(" --until {}", self.until.join(" ")));
+        }
+        if let Some(scenes) = self.scenes {
+            line.push_str(&format!(" --scenes {scenes}"));
+        }
+        if let Some(cents) = self.budget {
+            line.push_str(&format!(" --budget {}.{:02}", cents / 100, cents % 100));
+        }
+        line
+    }
+
+    fn without_until(&self) -> Self {
+        Self {
+            until: Vec::new(),
+            scenes: self.scenes,
+            budget: self.budget,
         }
     }
 
@@ -113,7 +140,7 @@ impl RunArgs {
                 let count = count_with_noun(run.written.len(), "scene is", "scenes are");
                 return Ok(RunEnd {
                     why: format!("{count} written, as asked"),
-                    next_step: Some("tl story run".to_owned()),
+                    next_step: Some(self.command_line()),
                     code: ExitCode::Done,
                 });
             }
@@ -150,7 +177,8 @@ impl RunArgs {
                 }),
                 StoryStep::Written { until: Some(node) } => Some(RunEnd {
                     why: format!("everything up to the end of `{node}` is written"),
-                    next_step: Some("tl story run".to_owned()),
+                    // The limits that were not reached still hold.
+                    next_step: Some(self.without_until().command_line()),
                     code: ExitCode::Done,
                 }),
             };
@@ -316,11 +344,11 @@ impl fmt::Display for RunTotals {
 }
 
 /// Returns the failure with the command that goes on with the run, in place of the one for a single step.
-fn resume_with_run(mut failure: Failure) -> Failure {
+fn resume_with_run(mut failure: Failure, command: String) -> Failure {
     failure
         .next_steps
         .retain(|step| step != "tl story tick" && !step.starts_with("tl story generation resume"));
-    failure.with_step("tl story run")
+    failure.with_step(command)
 }
 
 /// Parses an amount of dollars into cents.
@@ -331,8 +359,40 @@ fn parse_dollars(text: &str) -> Result<u64, String> {
         .map_err(|_| format!("`{text}` is not an amount of dollars"))?;
     let cents = (amount * 100.0).round();
     // Also refuses NaN, which is in no range.
-    if !(1.0..=1e9).contains(&cents) {
-        return Err(format!("`{text}` is not allowed: expected at least 0.01"));
+    if !(1.0..=MAX_BUDGET_CENTS).contains(&cents) {
+        let most = MAX_BUDGET_CENTS / 100.0;
+        return Err(format!(
+            "`{text}` is not allowed: expected 0.01 to {most:.0}"
+        ));
     }
     Ok(cents as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Defect: the next step had no limits, and an amount that is too large "expected at least 0.01".
+    #[test]
+    fn the_next_command_keeps_the_limits_of_the_run() {
+        let run = RunArgs {
+            until: vec!["scene-0103".to_owned()],
+            scenes: Some(3),
+            budget: parse_dollars("0.3").ok(),
+        };
+        let line = "tl story run --until scene-0103 --scenes 3 --budget 0.30";
+        assert_eq!(run.command_line(), line);
+        assert_eq!(
+            run.without_until().command_line(),
+            "tl story run --scenes 3 --budget 0.30"
+        );
+        for (text, reason) in [
+            ("1e9", "expected 0.01 to 10000000"),
+            ("0", "expected 0.01"),
+            ("ten", "not an amount"),
+        ] {
+            let refused = parse_dollars(text).unwrap_err();
+            assert!(refused.contains(reason), "{refused}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::error::{ErrorClass, LlmResult};
+use crate::error::{ErrorClass, LlmError, LlmResult};
 use crate::ledger::{Cost, LedgerEntry};
 use crate::model::{Answer, Call, Model, ModelIdentity};
 use crate::outcome::TokenUsage;
@@ -20,6 +20,9 @@ pub struct Allowance {
     pub per_call: bool,
     pub tokens: Option<u64>,
     pub micros: Option<u64>,
+    /// How the user raises the limit of tokens and that of money, as a next step; empty if it is not known.
+    pub raise_tokens: String,
+    pub raise_money: String,
     pub spent_tokens: u64,
     pub spent_micros: u64,
     /// Number of attempts with unknown tokens or cost: the sums are lower bounds if it is not zero.
@@ -56,6 +59,8 @@ impl<M: Model> Budget<M> {
                 name,
                 tokens,
                 micros,
+                raise_tokens,
+                raise_money,
                 spent_tokens,
                 spent_micros,
                 ..
@@ -69,7 +74,7 @@ impl<M: Model> Budget<M> {
                     "the call may need {needs} tokens; {} of {tokens} are left for this {name}",
                     tokens.saturating_sub(*spent_tokens)
                 );
-                return Err(ErrorClass::BudgetExceeded.error(what));
+                return Err(budget_error(what, raise_tokens));
             }
             // No limit in money: an unknown price does not matter.
             let Some(micros) = *micros else { continue };
@@ -92,7 +97,7 @@ impl<M: Model> Budget<M> {
                     format_dollars(micros.saturating_sub(*spent_micros)),
                     format_dollars(micros)
                 );
-                return Err(ErrorClass::BudgetExceeded.error(what));
+                return Err(budget_error(what, raise_money));
             }
         }
         Ok(())
@@ -134,6 +139,14 @@ impl<M: Model> Model for Budget<M> {
     }
 }
 
+fn budget_error(what: String, raise: &str) -> Box<LlmError> {
+    let error = ErrorClass::BudgetExceeded.error(what);
+    match raise {
+        "" => error,
+        raise => error.with_first_step(raise),
+    }
+}
+
 /// Formats micro-dollars as dollars, without trailing zeros.
 fn format_dollars(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
@@ -151,6 +164,7 @@ mod tests {
             name: "run".to_owned(),
             tokens,
             micros,
+            raise_tokens: "raise `run_tokens`".to_owned(),
             ..Allowance::default()
         }))
     }
@@ -178,6 +192,11 @@ mod tests {
         assert_eq!(
             error.what,
             "the call may need 110 tokens; 0 of 220 are left for this run"
+        );
+        // Defect: "raise the budget" did not say where.
+        assert_eq!(
+            error.next.first().map(String::as_str),
+            Some("raise `run_tokens`")
         );
         let run = run.lock().unwrap().clone();
         // 100 in and 10 out each, at 1 and 10 dollars a million.
