@@ -9,10 +9,10 @@ mod fountain;
 
 use std::fmt::Write as _;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 use crate::book_details::BookDetails;
-use crate::memory::graph::escape_xml;
+use crate::memory::graph::{escape_xml, is_noncharacter};
 
 /// A book to be exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,10 +56,10 @@ pub struct BookScene {
 const SCENE_BREAK: &str = "\n\n* * *\n\n";
 
 impl BookScene {
-    /// Returns the prose, below its mark if there is one. Control characters, which XML does not allow,
-    /// are dropped.
+    /// Returns the prose, below its mark if there is one. Characters that XML does not allow are dropped.
     fn marked_text(&self) -> String {
-        let is_text = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        let is_text =
+            |c: &char| matches!(c, '\n' | '\t') || !c.is_control() && !is_noncharacter(*c);
         let text: String = self.text.trim().chars().filter(is_text).collect();
         match &self.stale_mark {
             Some(why) => format!("**[Stale: {why}]**\n\n{text}"),
@@ -92,6 +92,21 @@ pub(crate) fn render_prose_html(prose: &str) -> String {
     let mut links: Vec<bool> = Vec::new();
     let events = events.filter_map(|event| match event {
         Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
+        // The chapter has the page's only `<h1>`, and a table of contents is made of them.
+        Event::Start(Tag::Heading {
+            level,
+            id,
+            classes,
+            attrs,
+        }) => Some(Event::Start(Tag::Heading {
+            level: level.max(HeadingLevel::H2),
+            id,
+            classes,
+            attrs,
+        })),
+        Event::End(TagEnd::Heading(level)) => {
+            Some(Event::End(TagEnd::Heading(level.max(HeadingLevel::H2))))
+        }
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         Event::Start(Tag::Link { ref dest_url, .. }) => {
             let leads_out = ["http://", "https://", "mailto:"];

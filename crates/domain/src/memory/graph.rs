@@ -115,6 +115,11 @@ fn line_width(tie: &Relationship) -> u8 {
     1 + tie.intensity / 2
 }
 
+/// Whether XML does not allow a character although it is none of control.
+pub(crate) fn is_noncharacter(c: char) -> bool {
+    matches!(c, '\u{FFFE}' | '\u{FFFF}')
+}
+
 /// Escapes text for XML. Control characters are dropped, because XML 1.0 does not allow them.
 pub(crate) fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -125,7 +130,7 @@ pub(crate) fn escape_xml(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' | '\t' => out.push(' '),
-            c if c.is_control() => {}
+            c if c.is_control() || is_noncharacter(c) => {}
             c => out.push(c),
         }
     }
