@@ -75,13 +75,22 @@ impl BinderItem {
     }
 
     fn to_part(&self) -> ManuscriptPart {
-        let mut synopsis = self.synopsis.clone();
-        // A part is no scene: what is written on its folder would otherwise be lost.
-        push_block(&mut synopsis, &self.text);
+        let mut chapters: Vec<ManuscriptChapter> =
+            self.children.iter().map(Self::to_chapter).collect();
+        // A part is no scene: what is written on its document comes first in its first chapter.
+        if let Some(first) = chapters.first_mut() {
+            let opening = split_scenes(&self.text).into_iter();
+            let opening = opening.map(|prose| ManuscriptScene {
+                pov: self.pov.clone(),
+                prose,
+                ..ManuscriptScene::default()
+            });
+            first.scenes.splice(0..0, opening);
+        }
         ManuscriptPart {
             title: self.title.clone(),
-            synopsis,
-            chapters: self.children.iter().map(Self::to_chapter).collect(),
+            synopsis: self.synopsis.clone(),
+            chapters,
         }
     }
 }
@@ -111,4 +120,27 @@ pub(super) fn build_parts(items: &[BinderItem]) -> Vec<ManuscriptPart> {
             .retain(|chapter| !chapter.scenes.is_empty() || !chapter.synopsis.is_empty());
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Defect: the text of a document with nested ones was in the plan of the part, and in no scene.
+    #[test]
+    fn the_text_of_a_part_is_its_first_scene() {
+        let item = |title: &str, text: &str, children: Vec<BinderItem>| BinderItem {
+            title: Some(title.to_owned()),
+            text: text.to_owned(),
+            children,
+            ..BinderItem::default()
+        };
+        let scene = item("The gate", "Rain.", Vec::new());
+        let book = [item("One", "Fog.", vec![item("Harbour", "", vec![scene])])];
+        let parts = build_parts(&book);
+        let chapter = &parts[0].chapters[0];
+        let prose: Vec<&str> = chapter.scenes.iter().map(|it| it.prose.as_str()).collect();
+        assert_eq!(prose, ["Fog.", "Rain."]);
+        assert_eq!(parts[0].synopsis, "");
+    }
 }

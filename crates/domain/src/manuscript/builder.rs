@@ -12,7 +12,12 @@ pub(super) struct ManuscriptBuilder {
     scene: ManuscriptScene,
     /// Whether a chapter was begun, and text belongs to its scenes.
     has_chapter: bool,
+    /// Prose below the heading of a part, before its first chapter: an epigraph, or a scene.
+    part_opening: String,
 }
+
+/// Where prose is split that has no chapter yet.
+const KEPT_BREAK: &str = "\n\n* * *\n\n";
 
 impl ManuscriptBuilder {
     pub(super) fn new() -> Self {
@@ -45,7 +50,7 @@ impl ManuscriptBuilder {
     }
 
     fn start_part(&mut self, title: Option<String>) {
-        self.finish_scene();
+        self.finish_part();
         self.has_chapter = false;
         self.book.parts.push(ManuscriptPart {
             title,
@@ -57,9 +62,35 @@ impl ManuscriptBuilder {
         self.finish_scene();
         self.open_part();
         self.has_chapter = true;
+        let opening = std::mem::take(&mut self.part_opening);
+        let Some(part) = self.book.parts.last_mut() else {
+            return;
+        };
+        if !opening.is_empty() {
+            // Prose needs a scene, and a chapter of its own would shift the numbers of all others.
+            let heading = part.title.as_deref().unwrap_or_default();
+            let what = format!(
+                "the place of the text below “{heading}”, which is now at the beginning of the chapter after it"
+            );
+            self.book.left_out.push(what);
+        }
+        part.chapters.push(ManuscriptChapter {
+            title,
+            scenes: split_kept_scenes(&opening),
+            ..ManuscriptChapter::default()
+        });
+    }
+
+    /// Ends a part. Prose in one without chapters is a chapter.
+    fn finish_part(&mut self) {
+        self.finish_scene();
+        if self.part_opening.is_empty() {
+            return;
+        }
+        let scenes = split_kept_scenes(&std::mem::take(&mut self.part_opening));
         if let Some(part) = self.book.parts.last_mut() {
             part.chapters.push(ManuscriptChapter {
-                title,
+                scenes,
                 ..ManuscriptChapter::default()
             });
         }
@@ -125,7 +156,7 @@ impl ManuscriptBuilder {
         if !self.has_chapter {
             // Before the first chapter: of the book, or of the part that was begun.
             match self.book.parts.last_mut() {
-                Some(part) => push_block(&mut part.synopsis, &prose),
+                Some(_) => push_block(&mut self.part_opening, &prose),
                 None => push_block(&mut self.book.preamble, &prose),
             }
             return;
@@ -145,17 +176,13 @@ impl ManuscriptBuilder {
 
     /// Returns the manuscript. Text without any chapter is one chapter.
     pub(super) fn finish(mut self) -> Manuscript {
-        self.finish_scene();
+        self.finish_part();
         let has_chapters = self.book.parts.iter().any(|part| !part.chapters.is_empty());
         if !has_chapters && !self.book.preamble.is_empty() {
             let text = std::mem::take(&mut self.book.preamble);
-            let scenes = text.split("\n\n* * *\n\n").map(|prose| ManuscriptScene {
-                prose: prose.trim().to_owned(),
-                ..ManuscriptScene::default()
-            });
             self.book.parts = vec![ManuscriptPart {
                 chapters: vec![ManuscriptChapter {
-                    scenes: scenes.filter(|scene| !scene.prose.is_empty()).collect(),
+                    scenes: split_kept_scenes(&text),
                     ..ManuscriptChapter::default()
                 }],
                 ..ManuscriptPart::default()
@@ -163,6 +190,15 @@ impl ManuscriptBuilder {
         }
         self.book
     }
+}
+
+/// Splits prose that was kept while there was no chapter.
+fn split_kept_scenes(text: &str) -> Vec<ManuscriptScene> {
+    let scenes = text.split(KEPT_BREAK).map(|prose| ManuscriptScene {
+        prose: prose.trim().to_owned(),
+        ..ManuscriptScene::default()
+    });
+    scenes.filter(|scene| !scene.prose.is_empty()).collect()
 }
 
 /// Adds a paragraph to a text.

@@ -117,7 +117,20 @@ impl SceneReader<'_> {
                 Value::String(name) => items.extend(self.read_scene(name)?),
                 // YAML reads a scene that is called `1984` as a number.
                 Value::Number(number) => items.extend(self.read_scene(&number.to_string())?),
-                _ => {}
+                // … and one that is called `Pier: night` as a mapping.
+                Value::Object(pair) if pair.len() == 1 => {
+                    for (key, value) in pair {
+                        let name = match value {
+                            Value::String(value) => format!("{key}: {value}"),
+                            Value::Null => format!("{key}:"),
+                            value => format!("{key}: {value}"),
+                        };
+                        items.extend(self.read_scene(&name)?);
+                    }
+                }
+                Value::Bool(word) => items.extend(self.read_scene(&word.to_string())?),
+                // Named, because a scene would be missing without a word.
+                other => self.missing.push(other.to_string()),
             }
         }
         Ok(items)
@@ -144,5 +157,31 @@ impl SceneReader<'_> {
             text: body.trim().to_owned(),
             ..BinderItem::default()
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Defect: a scene called `Pier: night` was missing in the book, and nothing said so.
+    #[test]
+    fn a_scene_whose_name_yaml_reads_as_a_mapping_is_found() {
+        let index = "---\nlongform:\n  format: scenes\n  title: Salt\n  sceneFolder: /\n  scenes:\n    - Pier: night\n    - 1984\n    - Gone: now\n---\n";
+        let file = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
+        let files = ManuscriptFiles {
+            name: "salt".to_owned(),
+            main: Some("Index.md".to_owned()),
+            files: [
+                file("Index.md", index),
+                file("Pier: night.md", "Fog."),
+                file("1984.md", "Rain."),
+            ]
+            .into(),
+        };
+        let book = read_vault(&files).unwrap();
+        let prose: Vec<&str> = book.scenes().map(|it| it.prose.as_str()).collect();
+        assert_eq!(prose, ["Fog.", "Rain."]);
+        assert_eq!(book.left_out, ["`Gone: now`, which has no note"]);
     }
 }

@@ -314,6 +314,26 @@ mod tests {
         assert_eq!(book.left_out, ["1 comment of the Markdown text"]);
     }
 
+    /// Defect: prose between the heading of a part and its first chapter was in the part's plan alone.
+    #[test]
+    fn prose_below_the_heading_of_a_part_stays_prose() {
+        let text =
+            "# Part One\n\nFog.\n\n***\n\nTide.\n\n## Chapter 1\n\nRain.\n\n# Part Two\n\nSnow.\n";
+        let book = read_markdown(text);
+        let prose: Vec<&str> = book.scenes().map(|scene| scene.prose.as_str()).collect();
+        assert_eq!(prose, ["Fog.", "Tide.", "Rain.", "Snow."]);
+        let parts: Vec<(Option<&str>, usize, &str)> = book
+            .parts
+            .iter()
+            .map(|it| (it.title.as_deref(), it.chapters.len(), it.synopsis.as_str()))
+            .collect();
+        assert_eq!(
+            parts,
+            [(Some("Part One"), 1, ""), (Some("Part Two"), 1, "")]
+        );
+        assert_eq!(book.left_out.len(), 1, "{:?}", book.left_out);
+    }
+
     /// Defect: the title became an empty part, and the compiled book had the project's name.
     #[test]
     fn a_title_on_the_depth_of_the_parts_is_the_title_of_the_book() {

@@ -11,6 +11,11 @@ use super::xml::{attribute, child_named, child_text, children_named, parse_xml};
 use super::{Manuscript, ManuscriptFiles, ManuscriptRefused};
 use crate::text::count_with_noun;
 
+/// Mark of a footnote; its text is in a comment below.
+const FOOTNOTE_MARK: &str = "[footnote:";
+/// Codes within a line that have a value.
+const VALUE_CODES: &[&str] = &["footnote", "vspace", "field"];
+
 pub(super) const PROJECT_FILE: &str = "nwProject.nwx";
 
 /// An item of the project's tree.
@@ -44,7 +49,7 @@ pub(super) fn read_project(files: &ManuscriptFiles) -> Result<Manuscript, Manusc
     }
     let items = read_items(root);
     let folder = path.strip_suffix(PROJECT_FILE).unwrap_or_default();
-    let (mut inactive, mut notes) = (0, 0);
+    let (mut inactive, mut notes, mut footnotes) = (0, 0, 0);
     for item in order_items(&items) {
         // Notes about characters and places are outside of the novel; they are counted, not taken
         // over.
@@ -66,7 +71,12 @@ pub(super) fn read_project(files: &ManuscriptFiles) -> Result<Manuscript, Manusc
             builder.leave_out(format!("`{file}`, which is missing"));
             continue;
         }
-        push_document(&mut builder, &files.text_of(&file)?);
+        let text = files.text_of(&file)?;
+        footnotes += text.matches(FOOTNOTE_MARK).count();
+        push_document(&mut builder, &text);
+    }
+    if footnotes > 0 {
+        builder.leave_out(count_with_noun(footnotes, "footnote", "footnotes"));
     }
     if inactive > 0 {
         let documents = count_with_noun(inactive, "inactive document", "inactive documents");
@@ -178,8 +188,8 @@ fn push_structure(builder: &mut ManuscriptBuilder, line: &str) {
     if let Some((rank, title)) = read_heading(line) {
         match rank {
             Some(rank) => builder.start(rank, title),
-            // A section of a scene begins without a heading of its own.
-            None => builder.break_scene(),
+            // A section of a scene is a scene of its own, below the same chapter.
+            None => builder.start(HeadingRank::Scene, title),
         }
     } else if let Some(comment) = line.strip_prefix('%') {
         push_comment(builder, comment.trim());
@@ -252,16 +262,61 @@ fn render_line(line: &str) -> String {
         ("[/m]", ""),
         ("[br]", "  \n"),
     ];
-    marks
+    let line = marks
         .into_iter()
         .fold(line.to_owned(), |line, (code, mark)| {
             line.replace(code, mark)
-        })
+        });
+    strip_codes(&line)
+}
+
+/// Removes codes with a value from a line: `[footnote:abc]`, `[vspace:2]`.
+fn strip_codes(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once('[') {
+        out.push_str(before);
+        let is_code = |inner: &str| {
+            VALUE_CODES.iter().any(|code| {
+                let value = inner.strip_prefix(code);
+                value.is_some_and(|value| value.is_empty() || value.starts_with(':'))
+            })
+        };
+        rest = match after.split_once(']') {
+            Some((inner, tail)) if is_code(inner) => tail,
+            _ => {
+                out.push('[');
+                after
+            }
+        };
+    }
+    out + rest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Defect: codes stayed in the prose, and the title of a section was lost.
+    #[test]
+    fn codes_are_no_prose_and_a_section_keeps_its_title() {
+        let mut builder = ManuscriptBuilder::new();
+        let text = "## Harbour\n\n### The gate\n\nFog[footnote:f1] and [i]rain[/i] [sic].\n[vspace:2]\n\n\
+                    %Footnote.f1: An old word.\n\n#### At noon\n\nSnow[vspace:2].\n";
+        push_document(&mut builder, text);
+        let book = builder.finish();
+        let scenes: Vec<(Option<&str>, &str)> = book
+            .scenes()
+            .map(|it| (it.title.as_deref(), it.prose.as_str()))
+            .collect();
+        assert_eq!(
+            scenes,
+            [
+                (Some("The gate"), "Fog and *rain* [sic]."),
+                (Some("At noon"), "Snow."),
+            ]
+        );
+    }
 
     #[test]
     fn a_tree_that_refers_to_itself_ends() {
