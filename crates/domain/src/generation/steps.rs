@@ -21,6 +21,9 @@ use crate::search::split_words;
 /// Maximum number of times a text that broke off is continued.
 const MAX_CONCLUSIONS: u32 = 2;
 
+/// Check of the findings about a revision that was not kept.
+const REVISION_CHECK: &str = "revision";
+
 /// The review that a judge's answer is recorded in.
 pub struct JudgeReview<'a> {
     pub review: &'a mut Review,
@@ -112,12 +115,12 @@ pub fn apply_answer(
             ));
             generation.verdict_before_revision = generation.verdict.take();
             generation.revisions += 1;
-            if acceptance::find_unusable(&generation.draft).is_some() {
+            if let Some(finding) = acceptance::find_unusable(&generation.draft) {
                 // Not worth a judge: the draft before it stays, with its findings.
-                return revert_revision(generation, None, judging);
+                return revert_revision(generation, unkept_revision(&finding.problem), judging);
             }
             if let Some(finding) = find_replacement(generation) {
-                return revert_revision(generation, Some(finding), judging);
+                return revert_revision(generation, finding, judging);
             }
             choose_step_after_text(generation, is_cut);
         }
@@ -205,7 +208,10 @@ fn apply_verdict(
         .as_ref()
         .is_some_and(|before| is_worse(&next, before))
     {
+        let worst = next.findings.first().map(|finding| finding.problem.clone());
         restore_draft(&mut next);
+        let why = worst.as_deref().unwrap_or("most of the text was gone");
+        next.findings.push(unkept_revision(why));
         review.last_iteration = review.iteration;
     }
     next.before_revision = None;
@@ -253,7 +259,7 @@ fn find_replacement(generation: &Generation) -> Option<SceneFinding> {
     let (before, _) = generation.before_revision.as_ref()?;
     let is_revision = checks::is_revision_of(&split_words(before), &split_words(&generation.draft));
     (!is_revision).then(|| SceneFinding {
-        check: "revision".to_owned(),
+        check: REVISION_CHECK.to_owned(),
         severity: FindingSeverity::Should,
         problem: "the model wrote another text instead of revising this one; it was not kept"
             .to_owned(),
@@ -266,14 +272,26 @@ fn find_replacement(generation: &Generation) -> Option<SceneFinding> {
 /// it, and with why.
 fn revert_revision(
     generation: &mut Generation,
-    why: Option<SceneFinding>,
+    why: SceneFinding,
     judging: JudgeReview<'_>,
 ) -> Result<(), String> {
     restore_draft(generation);
-    generation.findings.extend(why);
+    generation.findings.push(why);
     judging.review.last_iteration = judging.review.iteration;
     conclude_iteration(generation, judging.review, judging.said, judging.policy)
         .map_err(|refused| refused.to_string())
+}
+
+/// Returns the note that a revision was made and reverted, and why: it was paid for, and the text looks as if
+/// nothing had happened.
+fn unkept_revision(why: &str) -> SceneFinding {
+    SceneFinding {
+        check: REVISION_CHECK.to_owned(),
+        severity: FindingSeverity::Could,
+        problem: format!("a revision was made and not kept, because it was worse: {why}"),
+        quote: None,
+        against: None,
+    }
 }
 
 /// Restores the draft before the last revision, with its findings and its verdict: what the judge of the
@@ -296,9 +314,78 @@ fn is_worse(revised: &Generation, (text, findings): &(String, Vec<SceneFinding>)
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::json;
+
     use super::*;
-    use crate::ids::{CanonicalHash, Digest32, NodeId};
+    use crate::ids::{CanonicalHash, Digest32, NodeId, Principal};
+    use crate::memory::StoryMemory;
     use crate::time::Timestamp;
+
+    /// Defect: a revision that was paid for and dropped left no trace.
+    #[test]
+    fn a_revision_that_is_not_kept_says_why() {
+        let text = "Elena pulled at the drawer until it gave. Inside there was only dust.";
+        let worse = "Elena pulled at the drawer until it gave. Inside lay Marcus, who was dead.";
+        let memory = StoryMemory::default();
+        let earlier = BTreeSet::new();
+        let expected = SceneExpectations {
+            blueprint: "",
+            pov: None,
+            characters: &[],
+            words: 0,
+            before: None,
+            memory: &memory,
+            earlier: &earlier,
+            forbidden: &[],
+        };
+        let revised = json!({ "summary": ["s"], "findings": [
+            { "check": "continuity", "severity": "must", "problem": "Marcus is alive", "quote": "Inside lay Marcus" }
+        ] });
+        for (step, draft, answer, why) in [
+            (GenerationStep::Judge, worse, revised, "Marcus is alive"),
+            (
+                GenerationStep::Revise,
+                text,
+                json!("I'm sorry, but I can't help with that."),
+                "the model refused",
+            ),
+        ] {
+            let hash = CanonicalHash(Digest32::of_bytes(b""));
+            let at = Timestamp::from_millis(0);
+            let is_judged = step == GenerationStep::Judge;
+            let mut generation = Generation {
+                step,
+                draft: draft.to_owned(),
+                revisions: u32::from(is_judged),
+                before_revision: is_judged.then(|| (text.to_owned(), Vec::new())),
+                ..Generation::begin_writing(NodeId(1), "scene-0101".to_owned(), hash, at)
+            };
+            let policy = ReviewPolicy::default();
+            let mut review = JudgeReview::open_review(None, &generation, 2);
+            let judging = JudgeReview {
+                review: &mut review,
+                said: ReviewActor {
+                    by: &Principal::System,
+                    at,
+                },
+                policy: &policy,
+            };
+            let answer = WriterAnswer {
+                value: &answer,
+                is_cut: false,
+                is_last_attempt: false,
+            };
+            apply_answer(&mut generation, &answer, &expected, judging).unwrap();
+            assert_eq!(generation.draft, text);
+            let told = generation.findings.last().map(|it| it.problem.as_str());
+            assert!(
+                told.is_some_and(|told| told.contains("not kept") && told.contains(why)),
+                "{told:?}"
+            );
+        }
+    }
 
     /// Defect: the author's scene was replaced by an unrelated one, because its length fitted.
     #[test]
