@@ -64,6 +64,16 @@ pub fn record_progress(
                 operation.facts = reason_changes;
                 recorded = Some(record_with_decisions(ctx, planned, tx, operation)?);
             }
+            // Said again of prose by hand: the author has looked at it since the plan changed.
+            if node.progress == Progress::Complete && has_prose(ctx, &*tx, &node)? {
+                let path = load_node_path(&*tx, &node)?;
+                let summary = format!("the prose of {path} goes with its plan");
+                let mut operation = ctx.new_operation(Verb::Progress, summary);
+                push_prose_basis(&*tx, &node, &mut operation.facts)?;
+                if !operation.facts.is_empty() {
+                    recorded = Some(record_with_decisions(ctx, planned, tx, operation)?);
+                }
+            }
         } else {
             let path = load_node_path(&*tx, &node)?;
             if request.progress == Progress::Complete {

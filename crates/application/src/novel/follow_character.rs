@@ -25,6 +25,9 @@ pub struct FollowView {
     /// The scene whose plan names the point of view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<String>,
+    /// The point of view that the plan of the next scene names, if the memory does not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
 }
 
 /// Why the story follows a character.
@@ -46,7 +49,8 @@ pub enum FollowReason {
 /// # Errors
 /// When the state cannot be read.
 pub fn show_followed(ctx: &Context<'_>) -> Result<FollowView, Failure> {
-    let (state, tree) = observe_plans(ctx)?;
+    let (_, tree) = observe_plans(ctx)?;
+    let state = memory_files::observe_memory(ctx)?;
     let memory = memory_files::load_memory(&*state)?;
     let story = record::read_record::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
     describe_followed(ctx, &*state, &tree, &memory, &story)
@@ -58,6 +62,7 @@ pub fn show_followed(ctx: &Context<'_>) -> Result<FollowView, Failure> {
 /// When the memory has no such character, or the state cannot be written.
 pub fn follow_character(ctx: &Context<'_>, name: Option<&str>) -> Result<FollowView, Failure> {
     let (_, tree) = observe_plans(ctx)?;
+    memory_files::import_pending_edits(ctx)?;
     let mut tx = ctx.store.begin_write()?;
     let memory = memory_files::load_memory(&*tx)?;
     let before = record::read_record::<TickState>(&*tx, TickState::KEY)?;
@@ -102,7 +107,10 @@ fn describe_followed(
     story: &TickState,
 ) -> Result<FollowView, Failure> {
     let next = next_point_of_view(ctx, state, tree, memory)?;
-    let of_plan = next.map(|next| (next.character, Some(next.scene), FollowReason::Plan));
+    let unknown = next.as_ref().filter(|next| next.character.is_none());
+    let unknown = unknown.map(|next| next.name.clone());
+    let of_plan =
+        next.and_then(|next| Some((next.character?, Some(next.scene), FollowReason::Plan)));
     // A chosen character may have been merged or removed since.
     let is_known = |id: &String| memory.get(id).is_some();
     let kept = story.active_character.clone().filter(is_known);
@@ -118,12 +126,14 @@ fn describe_followed(
             id: Some(id),
             reason,
             scene,
+            unknown,
         },
         None => FollowView {
             id: None,
             name: None,
             reason: FollowReason::Nobody,
             scene: None,
+            unknown,
         },
     })
 }

@@ -1,6 +1,7 @@
 //! Gathers the story's state for a tick: the plan tree, the memory, the recent ticks.
 
 use domain::book_details::{BOOK_DETAILS_PATH, BookDetails, MAX_BOOK_DETAILS_BYTES};
+use domain::front_matter::parse_front_matter;
 use domain::generation::continuity::point_of_view_name;
 use domain::ids::OperationId;
 use domain::memory::{EntryKind, StoryMemory};
@@ -15,7 +16,7 @@ use domain::tick::tools::PlanNode;
 use domain::tick::{TickRecord, TickState};
 use domain::tree::Tree;
 
-use crate::context::Context;
+use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::memory::memory_files;
 use crate::submit::observe_submitted_plans;
@@ -82,7 +83,8 @@ impl StoryState {
         Ok(Self {
             novel: novel_name(ctx, &tick_state),
             next_scene,
-            next_pov: next_point_of_view(ctx, state, tree, &memory)?.map(|next| next.character),
+            next_pov: next_point_of_view(ctx, state, tree, &memory)?
+                .and_then(|next| next.character),
             memory,
             nodes,
             ticks,
@@ -153,17 +155,36 @@ pub(crate) fn read_book_details(ctx: &Context<'_>) -> BookDetails {
         .files
         .read_file(BOOK_DETAILS_PATH, MAX_BOOK_DETAILS_BYTES)
     {
-        FileReadResult::Text { text, .. } => BookDetails::parse(&text),
+        FileReadResult::Text { text, .. } => {
+            if let Some(problem) = parse_front_matter(&text).problem {
+                warn_of_book_details(ctx, &problem.to_string());
+            }
+            BookDetails::parse(&text)
+        }
         // The details are optional, and a book can be compiled without them.
-        FileReadResult::Missing | FileReadResult::Unreadable { .. } => BookDetails::default(),
+        FileReadResult::Missing => BookDetails::default(),
+        FileReadResult::Unreadable { why, .. } => {
+            warn_of_book_details(ctx, &why.to_string());
+            BookDetails::default()
+        }
     }
+}
+
+/// Says that the author's title and name are not used: a book without them looks like a mistake of ours.
+fn warn_of_book_details(ctx: &Context<'_>, problem: &str) {
+    ctx.push_notice(Notice::Misplaced {
+        path: BOOK_DETAILS_PATH.to_owned(),
+        why: format!("its details are not used: {problem}"),
+    });
 }
 
 /// The point of view of the next scene.
 pub(crate) struct NextPointOfView {
     pub(crate) scene: String,
-    /// Its id in the memory.
-    pub(crate) character: String,
+    /// As the plan names it.
+    pub(crate) name: String,
+    /// Its id in the memory, if there is one.
+    pub(crate) character: Option<String>,
 }
 
 /// Returns the point of view of the next scene that is not complete, where a plan names one.
@@ -181,10 +202,10 @@ pub(crate) fn next_point_of_view(
         return Ok(None);
     };
     let named = find_named_point_of_view(state, tree, scene)?;
-    let character = named.and_then(|name| memory.resolve_id(EntryKind::Character, &name));
-    Ok(character.map(|character| NextPointOfView {
+    Ok(named.map(|name| NextPointOfView {
         scene: tree.alias_path(scene),
-        character,
+        character: memory.resolve_id(EntryKind::Character, &name),
+        name,
     }))
 }
 

@@ -3,8 +3,12 @@
 use application::generation::advance::{NextGenerationStep, next_step};
 use application::generation::start_generation::{next_unwritten_scene, start_generation};
 use application::generation::story_progress::{StoryStep, next_story_step};
+use application::novel::follow_character::show_followed;
+use application::novel::show_prose::show_prose;
+use application::set_progress::{ProgressRequest, set_progress};
 use domain::generation::{Generation, GenerationStatus};
 use domain::ids::Principal;
+use domain::node::Progress;
 use domain::operation::{Channel, Verb};
 use domain::ports::NewOperation;
 use domain::record::record_changed_fact;
@@ -82,4 +86,51 @@ fn a_prompt_has_the_memory_as_the_author_left_it() {
     assert!(prompt().contains("Elena eyes green"), "{}", prompt());
     world.files.edit("memory/facts/F0.md", &fact("grey"));
     assert!(prompt().contains("Elena eyes grey"), "{}", prompt());
+}
+
+/// Defect: prose by hand stayed marked as stale, whatever its author said.
+#[test]
+fn completing_prose_again_clears_its_stale_mark() {
+    let world = World::with_story();
+    world.files.edit(PROSE, "Elena opened the drawer.\n");
+    let complete = || {
+        let request = ProgressRequest {
+            node: words(PATH),
+            progress: Progress::Complete,
+        };
+        set_progress(&world.ctx(), &request).unwrap();
+    };
+    let stale = || show_prose(&world.ctx(), &words(PATH)).unwrap().stale;
+    complete();
+    assert_eq!(stale(), None);
+    world.files.edit(
+        "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md",
+        "# scene-0101\n\nElena burns the map.\n",
+    );
+    world.approve("scene-0101").unwrap();
+    assert!(stale().is_some());
+    complete();
+    assert_eq!(stale(), None);
+    // Said once more it records nothing.
+    let head = world.head();
+    complete();
+    assert_eq!(world.head(), head);
+}
+
+/// Defect: a point of view that the memory does not have was passed over, and "no plan names another".
+#[test]
+fn a_point_of_view_without_an_entry_is_named() {
+    let world = World::with_story();
+    let blueprint = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+    world
+        .files
+        .edit(blueprint, "---\npov: Ivo Marek\n---\n# scene-0101\n");
+    let followed = show_followed(&world.ctx()).unwrap();
+    assert_eq!(followed.unknown.as_deref(), Some("Ivo Marek"));
+    world
+        .files
+        .edit("memory/characters/C0.md", "---\nname: Ivo Marek\n---\n");
+    let followed = show_followed(&world.ctx()).unwrap();
+    assert_eq!(followed.unknown, None);
+    assert_eq!(followed.name.as_deref(), Some("Ivo Marek"));
 }

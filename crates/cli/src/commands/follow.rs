@@ -5,6 +5,7 @@ use application::novel::follow_character::{
     FollowReason, FollowView, follow_character, show_followed,
 };
 use clap::Args;
+use domain::shell_line::quote_word;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, styled};
@@ -43,6 +44,15 @@ impl FollowArgs {
 }
 
 fn print_followed(app: &App, followed: &FollowView) {
+    if let Some(unknown) = &followed.unknown {
+        app.ui.print_message(format_args!(
+            "the plan of the next scene names `{unknown}` as the point of view, whom the memory does not have"
+        ));
+        app.ui.print_next_step(format_args!(
+            "tl story memory edit --new character {}",
+            quote_word(&format!("name={unknown}"))
+        ));
+    }
     let Some(name) = &followed.name else {
         app.ui.print_message("the story follows nobody yet");
         app.ui
@@ -55,6 +65,7 @@ fn print_followed(app: &App, followed: &FollowView) {
             format!("the plan of {scene} names the point of view")
         }
         FollowReason::Chosen => "you chose so".to_owned(),
+        FollowReason::First if followed.unknown.is_some() => "the loop began with it".to_owned(),
         FollowReason::First => "the loop began with it; no plan names another".to_owned(),
         FollowReason::Nobody => String::new(),
     };
