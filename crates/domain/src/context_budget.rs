@@ -34,7 +34,10 @@ pub(crate) enum LineOrder {
 /// The tokens that are left, and the sections so far.
 #[derive(Debug)]
 pub(crate) struct ContextBudget {
+    tokens: usize,
     left: usize,
+    /// Tokens that texts which are always complete take beyond the budget.
+    missing: usize,
     pub(crate) sections: Vec<PromptSection>,
 }
 
@@ -64,16 +67,42 @@ pub(crate) fn mark_as_data(text: &str) -> String {
 impl ContextBudget {
     pub(crate) fn new(tokens: usize) -> Self {
         Self {
+            tokens,
             left: tokens,
+            missing: 0,
             sections: Vec::new(),
         }
     }
 
-    /// Counts a text that is always complete, such as the instructions.
+    /// Counts a text that is always complete, such as the instructions. All of them come before what can be
+    /// shortened.
     pub(crate) fn take_fixed(&mut self, name: &'static str, text: &str) {
+        let tokens = estimate_tokens(text);
+        self.require_tokens(tokens);
+        self.add_section(name, tokens, 0);
+    }
+
+    /// Renders a text that is always complete as data.
+    pub(crate) fn take_whole(&mut self, name: &'static str, text: &str) -> String {
+        self.take_fixed(name, text);
+        mark_as_data(text)
+    }
+
+    /// Counts a remark about what did not fit, for which there is always room.
+    pub(crate) fn take_remark(&mut self, name: &'static str, text: &str) {
         let tokens = estimate_tokens(text);
         self.left = self.left.saturating_sub(tokens);
         self.add_section(name, tokens, 0);
+    }
+
+    fn require_tokens(&mut self, tokens: usize) {
+        self.missing += tokens.saturating_sub(self.left);
+        self.left = self.left.saturating_sub(tokens);
+    }
+
+    /// Returns the least budget of the texts that are always complete, if this one is smaller.
+    pub(crate) fn least_tokens(&self) -> Option<usize> {
+        (self.missing > 0).then(|| self.tokens + self.missing)
     }
 
     /// Builds the schema of an answer and counts it: it is sent with the prompt, in every dialect. `build` gets
@@ -85,7 +114,7 @@ impl ContextBudget {
             let schema = build(ids);
             let tokens = estimate_tokens(&schema.to_string());
             if tokens <= self.left / 2 || ids <= MIN_LISTED_IDS {
-                self.left = self.left.saturating_sub(tokens);
+                self.require_tokens(tokens);
                 self.add_section("schema of the answer", tokens, 0);
                 return schema;
             }
@@ -208,6 +237,19 @@ impl TakenLines {
     }
 }
 
+impl TakenLines {
+    /// As [`Self::render`], after lines that were counted before.
+    pub(crate) fn render_after(
+        mut self,
+        first: Vec<String>,
+        nothing: &str,
+        remark: &str,
+    ) -> String {
+        self.kept.splice(0..0, first);
+        self.render(nothing, LineOrder::AsGiven, remark)
+    }
+}
+
 /// Splits a text after the ends of sentences; together the pieces are the text.
 fn split_sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['.', '!', '?', '…', '。', '！', '？', '\n'])
@@ -271,6 +313,20 @@ mod tests {
             4,
             "those that fit, and the first that does not"
         );
+    }
+
+    #[test]
+    fn the_least_budget_is_named_and_is_enough() {
+        let fill = |tokens: usize| {
+            let mut budget = ContextBudget::new(tokens);
+            budget.take_fixed("instructions", &"a".repeat(300));
+            budget.take_whole("blueprint", &"b".repeat(90));
+            budget.take_schema(|_| serde_json::json!({ "type": "object" }));
+            budget.least_tokens()
+        };
+        let least = fill(50).unwrap();
+        assert!(fill(least - 1).is_some());
+        assert_eq!(fill(least), None);
     }
 
     proptest! {

@@ -33,6 +33,7 @@ use crate::memory::scene_readings::{JudgedText, SceneChange, apply_changes};
 use crate::prose_counts::{NewCount, ProseMeasure, count_facts};
 use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
+use crate::tick::begin_tick::refuse_small_context;
 use crate::tick::spending::spending_facts;
 use crate::tick::story_state::prose_path;
 
@@ -132,6 +133,15 @@ pub fn next_step_within(
     let prompt = gathered
         .prompt_material(ctx, words, context_tokens)
         .render_prompt(&generation, &template);
+    if let Some(least) = prompt.least_tokens {
+        let policy = ctx.policy.generation.context_tokens;
+        let tokens = context_tokens.map_or(policy, |smaller| smaller.min(policy));
+        return Err(refuse_small_context(
+            generation.step.as_str(),
+            least,
+            tokens,
+        ));
+    }
     Ok(NextGenerationStep::Ask(Box::new(StepAsk {
         scene: generation.scene.clone(),
         step: generation.step,

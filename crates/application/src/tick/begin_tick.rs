@@ -104,6 +104,13 @@ pub fn begin_tick_with(ctx: &Context<'_>, request: TickRequest) -> Result<NextTi
     }
     let template = load_template(ctx);
     let context = around.story_view().planner_context(&template);
+    if let Some(least) = context.least_tokens {
+        return Err(refuse_small_context(
+            "plan",
+            least,
+            around.policy.context_tokens,
+        ));
+    }
     let prompt = context.render_prompt(&template);
     Ok(NextTick::Ask(Box::new(TickAsk {
         tick,
@@ -117,6 +124,21 @@ pub fn begin_tick_with(ctx: &Context<'_>, request: TickRequest) -> Result<NextTi
         scene: around.next_scene.as_ref().map(|(path, _)| path.clone()),
         sections: context.sections,
     })))
+}
+
+/// Returns the refusal of a prompt that would know nothing of the story: its answer would be paid for, and worth
+/// nothing.
+pub(crate) fn refuse_small_context(step: &str, least: usize, tokens: usize) -> Failure {
+    // Rounded up: the estimate changes with every word of the plan.
+    let least = least.next_multiple_of(500);
+    let what = format!(
+        "{tokens} tokens of context are too few for the step {step}: with blueprint, cast and facts it needs at least {least}"
+    );
+    Failure::refused(what)
+        .with_step(format!(
+            "tl config set policy.generation.context_tokens {least}"
+        ))
+        .with_step("or choose a model with a larger context: tl story model check")
 }
 
 /// Returns a plan made by rules, without a model; `None` if the book is written and nothing is open.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use super::entry::{
-    Character, Entry, EntryKind, Location, OpenLoop, Relationship, Scene, StoryFact,
+    Character, Entry, EntryKind, Location, Lore, OpenLoop, Relationship, Scene, StoryFact,
 };
 use super::name_index::NameIndex;
 use crate::fact::Fact;
@@ -154,6 +154,17 @@ impl StoryMemory {
     pub fn facts(&self) -> impl DoubleEndedIterator<Item = &StoryFact> {
         self.entries_of_kind(EntryKind::Fact).filter_map(|entry| {
             if let Entry::Fact(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Returns the rules and parts of the story's world.
+    pub fn lore(&self) -> impl DoubleEndedIterator<Item = &Lore> {
+        self.entries_of_kind(EntryKind::Lore).filter_map(|entry| {
+            if let Entry::Lore(it) = entry {
                 Some(it)
             } else {
                 None

@@ -7,11 +7,12 @@
 use serde_json::Value;
 
 use super::execute::ExecutedAction;
-use super::plan::plan_schema;
+use super::plan::{plan_schema, plan_schema_in_short};
 use super::record::{ContextUsed, TickRecord, TickState, TickStatus, found_line};
 use super::tools::{self, PlanNode};
 pub use crate::context_budget::estimate_tokens;
 use crate::context_budget::{ContextBudget, LineOrder, PromptSection, mark_as_data};
+use crate::generation::prompts::render_told;
 use crate::memory::knowledge::state_fact;
 use crate::memory::{Character, OpenLoop, Scene, StoryFact, StoryMemory, Truth};
 use crate::policy::GenerationPolicy;
@@ -22,6 +23,9 @@ pub const TEMPLATE_PATH: &str = ".throughline/templates/planner.md";
 
 /// The default template.
 pub const DEFAULT_TEMPLATE: &str = include_str!("planner.md");
+
+/// Maximum number of tokens of the facts about the cast that are in every prompt.
+const MAX_RESERVED_FACT_TOKENS: usize = 400;
 
 /// The story's state, as the planner sees it.
 pub struct StoryView<'a> {
@@ -48,6 +52,8 @@ pub struct PlannerContext {
     pub schema: Value,
     /// Sizes of the sections, and what was left out.
     pub sections: Vec<PromptSection>,
+    /// The least number of tokens of a prompt that knows the story, if the limit is below it.
+    pub least_tokens: Option<usize>,
     pub used: ContextUsed,
 }
 
@@ -65,27 +71,49 @@ impl StoryView<'_> {
             .or_else(first)
     }
 
-    /// Gathers the parts for a template. Template, tools and the active character are always complete;
-    /// lists are shortened to fit the budget.
+    /// Gathers the parts for a template. Template, blueprint, the cast with the first facts about it, tools and
+    /// schema are always complete; lists are shortened to fit the budget. Where it is too small for that, tools
+    /// and schema are given in short.
     #[must_use]
     pub fn planner_context(&self, template: &str) -> PlannerContext {
+        let whole = self.planner_context_in(template, ToolDetail::Full);
+        match whole.least_tokens {
+            Some(_) => self.planner_context_in(template, ToolDetail::Short),
+            None => whole,
+        }
+    }
+
+    fn planner_context_in(&self, template: &str, detail: ToolDetail) -> PlannerContext {
         let active = self.active_character();
         let tool_lines = tools::ALL_TOOLS
             .iter()
-            .map(|tool| tool.describe_tool())
+            .map(|tool| match detail {
+                ToolDetail::Full => tool.describe_tool(),
+                ToolDetail::Short => tool.describe_in_short(),
+            })
             .collect::<Vec<_>>()
             .join("\n");
-        let details = active.map_or_else(|| "Nobody yet.".to_owned(), describe_character);
+        let details = active.map_or_else(
+            || "Nobody yet.".to_owned(),
+            |it| describe_character(self.memory, it),
+        );
         let tick = self.tick;
-        // What is always complete is paid first; a budget too small for it leaves the lists empty
-        // instead of failing.
         let mut room = ContextBudget::new(self.policy.context_tokens);
         room.take_fixed("instructions", template);
-        room.take_fixed("tools", &tool_lines);
         room.take_fixed("active character", &details);
+        let next_blueprint = self.take_next_blueprint(&mut room);
         let cast = self.find_cast(active);
         let ids: Vec<&str> = cast.iter().map(|it| it.id.as_str()).collect();
-        let schema = room.take_schema(|max_ids| plan_schema(self.memory, &ids, max_ids));
+        let cast_lines: Vec<String> = cast.iter().map(|it| character_line(it)).collect();
+        room.take_fixed("cast", &cast_lines.join("\n"));
+        // Before tools and schema: a plan that does not know the story is worth nothing.
+        let reserved = self.reserve_facts(&ids, &mut room);
+        room.take_fixed("tools", &tool_lines);
+        let schema = match detail {
+            ToolDetail::Full => room.take_schema(|max_ids| plan_schema(self.memory, &ids, max_ids)),
+            ToolDetail::Short => room.take_schema(|_| plan_schema_in_short()),
+        };
+        let least_tokens = room.least_tokens();
         // In order of importance: each part takes a share of what the ones before it left over, so
         // the last scenes win against the summary of the whole story.
         let recent_scenes = self.render_recent_scenes(&mut room);
@@ -101,15 +129,11 @@ impl StoryView<'_> {
             LineOrder::AsGiven,
         );
         let relationships = self.render_relationships(active, &mut room);
-        let facts = self.render_facts(&ids, &mut room);
-        let characters = render_part(
-            &mut room,
-            ("characters", 30),
-            self.memory.characters(),
-            |it| format!("- {}: {} ({})", it.id, it.name, it.role),
-            "Nobody yet.",
-            LineOrder::AsGiven,
-        );
+        let facts = self.render_facts(&ids, reserved, &mut room);
+        let others = self.memory.characters();
+        let others = others.filter(|it| !ids.contains(&it.id.as_str()));
+        let others = room.take_items("characters", 30, others, character_line, LineOrder::AsGiven);
+        let characters = others.render_after(cast_lines, "Nobody yet.", SEARCH_REMARK);
         let locations = render_part(
             &mut room,
             ("locations", 30),
@@ -118,8 +142,18 @@ impl StoryView<'_> {
             "None yet.",
             LineOrder::AsGiven,
         );
+        let world = render_part(
+            &mut room,
+            ("world", 30),
+            self.memory.lore(),
+            |it| match it.text.trim() {
+                "" => format!("- {}", it.name),
+                text => format!("- {}: {}", it.name, text.replace('\n', " ")),
+            },
+            NO_LORE,
+            LineOrder::AsGiven,
+        );
         let next_nodes = self.render_next_nodes(&mut room);
-        let next_blueprint = self.render_next_blueprint(&mut room);
         let overall_summary = self.render_overall_summary(&mut room);
         let parts = vec![
             ("novel_name", clean_line(self.novel)),
@@ -142,6 +176,7 @@ impl StoryView<'_> {
             ("facts", facts),
             ("characters", characters),
             ("locations", locations),
+            ("world", world),
             ("next_nodes", next_nodes),
             ("next_blueprint", next_blueprint),
             ("available_tools_description", tool_lines),
@@ -151,6 +186,7 @@ impl StoryView<'_> {
             parts,
             schema,
             sections: room.sections,
+            least_tokens,
             used: self.context_used(),
         }
     }
@@ -233,12 +269,15 @@ impl StoryView<'_> {
     fn find_cast<'s>(&'s self, active: Option<&'s Character>) -> Vec<&'s Character> {
         let blueprint = self.next_scene.map_or("", |(_, blueprint)| blueprint);
         let mut cast: Vec<&Character> = active.into_iter().collect();
-        cast.extend(self.memory.characters_named_in(blueprint));
+        let is_new = |it: &&Character| active.is_none_or(|active| active.id != it.id);
+        let named = self.memory.characters_named_in(blueprint).into_iter();
+        cast.extend(named.filter(is_new));
         cast
     }
 
-    /// Renders what is true: about the cast first, then the newest.
-    fn render_facts(&self, cast: &[&str], room: &mut ContextBudget) -> String {
+    /// Returns what is true: about the cast first, the author's before the newest, then the others. Also the
+    /// number of facts about the cast.
+    fn rank_facts(&self, cast: &[&str]) -> (Vec<&StoryFact>, usize) {
         let is_about_cast = |fact: &&StoryFact| {
             let subject = self.memory.identify_subject(&fact.subject);
             let mut ids = cast.iter();
@@ -246,11 +285,45 @@ impl StoryView<'_> {
         };
         let canon = self.memory.facts().rev();
         let canon = canon.filter(|it| it.truth != Truth::Disputed && it.valid_to.is_none());
-        let (about, others): (Vec<&StoryFact>, Vec<&StoryFact>) = canon.partition(is_about_cast);
-        let facts = about.into_iter().chain(others);
-        let line = |fact| format!("- {}", state_fact(self.memory, fact));
-        let none = "Nothing is written yet.";
-        render_part(room, ("facts", 30), facts, line, none, LineOrder::AsGiven)
+        let (mut ranked, others): (Vec<&StoryFact>, Vec<&StoryFact>) =
+            canon.partition(is_about_cast);
+        // The author's have no scene, and would be the oldest.
+        ranked.sort_by_key(|fact| fact.valid_from.is_some());
+        let about = ranked.len();
+        ranked.extend(others);
+        (ranked, about)
+    }
+
+    fn fact_line(&self, fact: &StoryFact) -> String {
+        format!("- {}", state_fact(self.memory, fact))
+    }
+
+    /// Counts the first facts about the cast as a part of every prompt, and returns their lines.
+    fn reserve_facts(&self, cast: &[&str], room: &mut ContextBudget) -> Vec<String> {
+        let (ranked, about) = self.rank_facts(cast);
+        let mut tokens = 0;
+        let lines = ranked.into_iter().take(about);
+        let lines = lines.map(|fact| self.fact_line(fact)).take_while(|line| {
+            tokens += estimate_tokens(line) + 1;
+            tokens <= MAX_RESERVED_FACT_TOKENS
+        });
+        let lines: Vec<String> = lines.collect();
+        room.take_fixed("facts about the cast", &lines.join("\n"));
+        lines
+    }
+
+    /// Renders what is true, after the lines that are counted already.
+    fn render_facts(
+        &self,
+        cast: &[&str],
+        reserved: Vec<String>,
+        room: &mut ContextBudget,
+    ) -> String {
+        let (ranked, _) = self.rank_facts(cast);
+        let others = ranked.into_iter().skip(reserved.len());
+        let line = |fact| self.fact_line(fact);
+        let others = room.take_items("facts", 30, others, line, LineOrder::AsGiven);
+        others.render_after(reserved, "Nothing is written yet.", SEARCH_REMARK)
     }
 
     /// Renders the next open nodes of the plan.
@@ -277,12 +350,12 @@ impl StoryView<'_> {
         )
     }
 
-    /// Renders the blueprint of the scene that is prepared.
-    fn render_next_blueprint(&self, room: &mut ContextBudget) -> String {
+    /// Takes the blueprint of the scene that is prepared, which is always complete.
+    fn take_next_blueprint(&self, room: &mut ContextBudget) -> String {
         let Some((path, blueprint)) = self.next_scene else {
             return "None.".to_owned();
         };
-        let text = room.take_beginning("blueprint", 60, blueprint);
+        let text = room.take_whole("blueprint", blueprint);
         format!("{path}:\n{text}")
     }
 
@@ -364,7 +437,13 @@ impl PlannerContext {
     /// they are.
     #[must_use]
     pub fn render_prompt(&self, template: &str) -> String {
-        fill_template(template, &self.parts)
+        let prompt = fill_template(template, &self.parts);
+        let world = self.parts.iter().find(|(name, _)| *name == "world");
+        match world.filter(|(_, world)| world != NO_LORE && !template.contains("{world}")) {
+            // A template from before there was lore still gets it.
+            Some((_, world)) => format!("{prompt}\n\n### The world\n{world}\n"),
+            None => prompt,
+        }
     }
 }
 
@@ -397,7 +476,21 @@ pub(crate) fn fill_template(template: &str, parts: &[(&'static str, String)]) ->
     out + rest
 }
 
-fn describe_character(character: &Character) -> String {
+/// What the prompt says where the world has no rules.
+const NO_LORE: &str = "Nothing yet.";
+
+/// How much is said about the tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToolDetail {
+    Full,
+    Short,
+}
+
+fn character_line(it: &Character) -> String {
+    format!("- {}: {} ({})", it.id, it.name, it.role)
+}
+
+fn describe_character(memory: &StoryMemory, character: &Character) -> String {
     let mut lines = vec![
         format!("Name: {}", character.name),
         format!("Role: {}", character.role),
@@ -415,6 +508,10 @@ fn describe_character(character: &Character) -> String {
             .as_ref()
             .map(|state| format!("Emotional state: {state}")),
     );
+    let told = render_told(memory, character);
+    if !told.is_empty() {
+        lines.push(told.trim().to_owned());
+    }
     lines.join("\n")
 }
 
@@ -467,4 +564,69 @@ fn render_part<T>(
 ) -> String {
     room.take_items(name, percent, items, render, order)
         .render(nothing, order, SEARCH_REMARK)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::memory::{Entry, EntryKind};
+
+    /// Defect: with a small limit the tools were complete, and of the story there was nothing.
+    #[test]
+    fn a_plan_is_asked_for_with_the_story_or_not_at_all() {
+        let entry = |kind, value| Entry::from_value(kind, value).unwrap();
+        let memory = StoryMemory::new([
+            entry(
+                EntryKind::Character,
+                json!({ "id": "C0", "name": "Elena Vasquez", "knows": ["the map is forged"] }),
+            ),
+            entry(
+                EntryKind::Fact,
+                json!({ "id": "F0", "subject": "Elena Vasquez", "predicate": "eyes", "object": "green" }),
+            ),
+            entry(
+                EntryKind::Lore,
+                json!({ "id": "W0", "name": "The tide law", "text": "No boat leaves at ebb." }),
+            ),
+        ]);
+        let state = TickState::default();
+        let ask = |context_tokens: usize| {
+            let policy = GenerationPolicy {
+                context_tokens,
+                ..GenerationPolicy::default()
+            };
+            StoryView {
+                novel: "The Map",
+                tick: 1,
+                state: &state,
+                memory: &memory,
+                nodes: &[],
+                ticks: &[],
+                policy: &policy,
+                next_scene: Some(("scene-0101", "# The drawer\n\nElena finds the map.\n")),
+                next_pov: None,
+            }
+            .planner_context(DEFAULT_TEMPLATE)
+        };
+        let least = ask(500).least_tokens.expect("too small");
+        assert!(ask(least - 1).least_tokens.is_some());
+        for tokens in [least, 4_000, 12_000] {
+            let context = ask(tokens);
+            assert_eq!(context.least_tokens, None, "{tokens}");
+            let prompt = context.render_prompt(DEFAULT_TEMPLATE);
+            for part in ["Elena finds the map.", "Elena Vasquez", "eyes green"] {
+                assert!(prompt.contains(part), "no `{part}` at {tokens}: {prompt}");
+            }
+        }
+        let whole = ask(12_000);
+        for template in [DEFAULT_TEMPLATE, "{facts}"] {
+            let prompt = whole.render_prompt(template);
+            assert!(prompt.contains("The tide law: No boat leaves"), "{prompt}");
+        }
+        let prompt = whole.render_prompt(DEFAULT_TEMPLATE);
+        assert!(prompt.contains("Knows: the map is forged."), "{prompt}");
+        assert!(least < 3_000, "a model with 4,000 tokens can plan: {least}");
+    }
 }

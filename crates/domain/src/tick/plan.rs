@@ -348,6 +348,33 @@ pub fn plan_schema(memory: &StoryMemory, cast: &[&str], max_ids: usize) -> Value
     ])
 }
 
+/// As [`plan_schema`], without the arguments of each tool: they are checked when the plan is read.
+#[must_use]
+pub fn plan_schema_in_short() -> Value {
+    let names: Vec<&str> = tools::ALL_TOOLS.iter().map(|tool| tool.name).collect();
+    let action = json!({
+        "type": "object",
+        "required": ["tool", "args"],
+        "properties": {
+            "tool": { "type": "string", "enum": names },
+            "args": { "type": "object" },
+            "reason": { "type": "string", "maxLength": 300 },
+        },
+    });
+    json!({
+        "type": "object",
+        "required": ["rationale", "actions", "scene_intention"],
+        "properties": {
+            "rationale": { "type": "string", "maxLength": 800 },
+            "scene_intention": { "type": "string", "maxLength": 500 },
+            "actions": { "type": "array", "maxItems": 6, "items": action },
+            "expected_outcomes": { "type": "array", "maxItems": 6, "items": { "type": "string", "maxLength": 240 } },
+            "pov_character": { "type": "string", "maxLength": 12 },
+            "target_location": { "type": "string", "maxLength": 12 },
+        },
+    })
+}
+
 fn action_schema(tool: &TickTool, list_ids: &dyn Fn(EntryKind) -> Vec<String>) -> Value {
     let properties = json_object([
         ("tool", json!({ "type": "string", "const": tool.name })),

@@ -1,6 +1,7 @@
 //! Tests of the prompts: what is in them, within which size.
 
 use super::*;
+use crate::generation::{COMMENT_CHECK, SceneFinding, SceneVariant};
 use crate::memory::{Entry, OpenLoop, Relationship};
 use crate::tick::plan::TickPlan;
 use crate::tick::{ContextUsed, TickStatus};
@@ -95,6 +96,7 @@ fn writer_prompt(tokens: usize, before: &[String]) -> StepPrompt {
     StepPrompt {
         text,
         schema: None,
+        least_tokens: room.least_tokens(),
         sections: room.sections,
     }
 }
@@ -328,8 +330,9 @@ fn the_schema_of_the_answer_counts() {
     let prompt = prompt_of_step(GenerationStep::Judge, 3_000);
     let schema = prompt.schema.unwrap().to_string();
     let tokens = crate::context_budget::estimate_tokens(&schema);
-    let counted = prompt.sections.first().map(|it| (it.name, it.tokens));
-    assert_eq!(counted, Some(("schema of the answer", tokens)));
+    let mut sections = prompt.sections.iter();
+    let counted = sections.find(|it| it.name == "schema of the answer");
+    assert_eq!(counted.map(|it| it.tokens), Some(tokens));
     let used: usize = prompt.sections.iter().map(|section| section.tokens).sum();
     assert!(used <= 3_000, "{used}");
 }
@@ -420,5 +423,109 @@ fn what_a_tick_changed_comes_first_and_is_named_where_it_does_not_fit() {
         for part in ["Who lit the lamp", "has eyes green", "rivals"] {
             assert!(prompt.contains(part), "no `{part}` at {tokens}: {prompt}");
         }
+    }
+}
+
+/// Defect: a judge was asked about a scene without its blueprint and without any fact, and accepted it.
+#[test]
+fn no_prompt_is_without_blueprint_cast_and_facts() {
+    let memory = story();
+    let draft = "Elena opened the drawer. ".repeat(40);
+    let blueprint = "# The drawer\n\nElena finds the map.\n";
+    let ask = |tokens: usize| {
+        let material = WritingMaterial {
+            novel: "The Map",
+            scene: "scene-0101",
+            blueprint,
+            parent: "# Chapter\n",
+            memory: &memory,
+            ticks: &[],
+            before: &[],
+            guidance: &AuthorGuidance::default(),
+            comments: &[],
+            words: 900,
+            tokens,
+        };
+        material.render_reading_prompt(&draft)
+    };
+    let least = ask(300).least_tokens.expect("too small");
+    assert!(ask(least - 1).least_tokens.is_some());
+    let prompt = ask(least);
+    assert_eq!(prompt.least_tokens, None);
+    for part in [
+        "Elena finds the map.",
+        "C0: Elena Vasquez",
+        "has eyes green",
+    ] {
+        assert!(prompt.text.contains(part), "no `{part}`: {}", prompt.text);
+    }
+}
+
+/// Defect: lore and what the author lets a character know were in no prompt.
+#[test]
+fn the_world_and_what_somebody_was_told_are_in_the_prompts_or_named() {
+    let mut memory = story();
+    let told = [
+        "F0".to_owned(),
+        "the map is forged".to_owned(),
+        "F99".to_owned(),
+    ];
+    let Some(Entry::Character(elena)) = memory.get("C0").cloned() else {
+        panic!("no C0");
+    };
+    memory.put_entry(Entry::Character(Character {
+        knows: told.to_vec(),
+        ..elena
+    }));
+    memory.add_entry(Entry::Lore(Lore {
+        name: "The tide law".to_owned(),
+        text: format!("No boat leaves at ebb. {}", "Old words. ".repeat(200)),
+        ..Lore::default()
+    }));
+    let guidance = AuthorGuidance::default();
+    let material = |tokens| WritingMaterial {
+        novel: "The Map",
+        scene: "scene-0101",
+        blueprint: "# The drawer\n\n## Characters\n- Elena\n",
+        parent: "",
+        memory: &memory,
+        ticks: &[],
+        before: &[],
+        guidance: &guidance,
+        comments: &[],
+        words: 900,
+        tokens,
+    };
+    let write = |tokens| {
+        let mut room = ContextBudget::new(tokens);
+        material(tokens).render_writer_prompt(WRITER_TEMPLATE, &mut room)
+    };
+    let judge = material(9_000).render_reading_prompt("Elena waits.").text;
+    for prompt in [write(9_000), judge] {
+        for part in [
+            "The tide law: No boat leaves at ebb.",
+            "Knows: Elena Vasquez has eyes green; the map is forged.",
+        ] {
+            assert!(prompt.contains(part), "no `{part}`: {prompt}");
+        }
+    }
+    let small = write(700);
+    assert!(
+        small.contains("The tide law: No boat leaves at ebb."),
+        "{small}"
+    );
+    assert!(small.contains("not shown in full"), "{small}");
+    // A template of the project that has no place for it.
+    let mut room = ContextBudget::new(9_000);
+    let own = material(9_000).render_writer_prompt("{blueprint}", &mut room);
+    assert!(own.contains("## The world"), "{own}");
+}
+
+/// Defect: "(3 more are not shown)" did not say which.
+#[test]
+fn people_places_and_outcomes_that_do_not_fit_are_named() {
+    let prompt = writer_prompt(0, &[]).text;
+    for part in ["Elena Vasquez", "The Archive", "the clerk is warned"] {
+        assert!(prompt.contains(part), "no `{part}`: {prompt}");
     }
 }

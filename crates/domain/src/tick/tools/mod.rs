@@ -292,6 +292,17 @@ impl TickTool {
             .collect();
         format!("- **{}**: {}\n{}", self.name, self.about, fields.join("\n"))
     }
+
+    /// As [`Self::describe_tool`], with the names of its arguments alone.
+    #[must_use]
+    pub fn describe_in_short(&self) -> String {
+        let name = |field: &ToolField| match field.required {
+            true => field.name.to_owned(),
+            false => format!("{}?", field.name),
+        };
+        let fields: Vec<String> = self.fields.iter().map(name).collect();
+        format!("- {}({})", self.name, fields.join(", "))
+    }
 }
 
 impl ToolField {
