@@ -1,23 +1,28 @@
 //! Put a file that looks like a plan where its profile expects that plan, as one operation.
 //!
 //! A misnamed folder is renamed with everything in it; otherwise only the file is moved. The scan then
-//! reads the plans, as it would after a move by hand.
+//! reads the plans, as it would after a move by hand. A recorded plan whose parent's folder was renamed
+//! gets the alias that fits, by a change of shape.
 
 use std::collections::BTreeSet;
 
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::ports::{FileFault, FileReadResult, FileStatResult, FolderEntryKind, PlanFiles};
-use domain::profile::{find_expected_path, locate_plan};
+use domain::ports::{
+    FileFault, FileReadResult, FileStatResult, FolderEntryKind, PlanFiles, Snapshot,
+};
+use domain::profile::{fit_name_to_folder, locate_plan};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, hash_request};
-use crate::observe::{build_planned_operation, with_observed_files};
-use crate::scan::ScanScope;
-use crate::shape::MovedFileView;
+use crate::observe::{
+    build_planned_operation, load_plan_tree, observe_then_read, with_observed_files,
+};
+use crate::scan::{ScanScope, find_place};
+use crate::shape::{ChangeShapeRequest, MovedFileView, ShapeChange, change_shape};
 
 /// Maximum number of files in a folder that is renamed.
 const MAX_FOLDER_FILES: usize = 2_000;
@@ -36,9 +41,22 @@ pub struct PlaceOutcome {
 #[must_use]
 pub fn find_misplaced_file(ctx: &Context<'_>, name: &str) -> Option<String> {
     let is_file = matches!(ctx.files.stat_file(name), FileStatResult::Present(_));
-    is_file
-        .then(|| find_expected_path(ctx.profiles, name))
-        .flatten()
+    is_file.then(|| find_place(ctx, name)).flatten()
+}
+
+/// Returns the recorded plan at a file whose name is for another parent, and the alias that fits.
+fn find_misfit_plan(
+    state: &dyn Snapshot,
+    ctx: &Context<'_>,
+    file: &str,
+) -> Result<Option<(String, String)>, Failure> {
+    let Some(fitting) = fit_name_to_folder(ctx.profiles, file) else {
+        return Ok(None);
+    };
+    let tree = load_plan_tree(state)?;
+    let mut nodes = tree.nodes();
+    let node = nodes.find(|node| node.path.as_deref() == Some(file));
+    Ok(node.map(|node| (tree.alias_path(node), fitting.alias)))
 }
 
 /// Moves a misplaced plan file to the path it should have.
@@ -46,6 +64,12 @@ pub fn find_misplaced_file(ctx: &Context<'_>, name: &str) -> Option<String> {
 /// # Errors
 /// When the file is not a misplaced plan, is not text, or the place is taken.
 pub fn place_file(ctx: &Context<'_>, file: &str, dry_run: bool) -> Result<PlaceOutcome, Failure> {
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
+    if let Some((node, alias)) = find_misfit_plan(&*state, ctx, file)? {
+        drop(state);
+        return rename_plan(ctx, node, alias, dry_run);
+    }
+    drop(state);
     let asked = (!dry_run).then(|| hash_request(&("place", file)));
     with_observed_files(ctx, ScanScope::Everything, asked, |planned, tx| {
         let expected = find_misplaced_file(ctx, file).ok_or_else(|| {
@@ -79,6 +103,26 @@ pub fn place_file(ctx: &Context<'_>, file: &str, dry_run: bool) -> Result<PlaceO
             moved_files,
             operation,
         })
+    })
+}
+
+/// Renames a recorded plan, so that its number is that of its parent's folder.
+fn rename_plan(
+    ctx: &Context<'_>,
+    node: String,
+    alias: String,
+    dry_run: bool,
+) -> Result<PlaceOutcome, Failure> {
+    let change = ShapeChange::Renumber {
+        node: vec![node],
+        id: Some(alias),
+    };
+    let outcome = change_shape(ctx, &ChangeShapeRequest { change, dry_run })?;
+    Ok(PlaceOutcome {
+        success: true,
+        dry_run,
+        moved_files: outcome.moved_files,
+        operation: outcome.operation,
     })
 }
 

@@ -5,10 +5,13 @@ use std::collections::VecDeque;
 
 use domain::node::Node;
 use domain::ports::{FileStatResult, FolderEntry, FolderEntryKind};
-use domain::profile::{FilePattern, Level, find_expected_path, is_misspelt_plan_folder};
+use domain::profile::{
+    FilePattern, Level, Profile, ReadAlias, find_expected_path, fit_name_to_folder,
+    is_misspelt_plan_folder, locate_plan,
+};
 use domain::version::BACKUP_FOLDER;
 
-use super::{ParentFolder, Scanner};
+use super::{Misfit, ParentFolder, Scanner};
 use crate::context::{Context, Notice};
 
 /// Maximum number of folders that are read below one whose name is misspelt.
@@ -51,6 +54,33 @@ pub(crate) fn list_misplaced_beside(ctx: &Context<'_>, folder: &str) -> Vec<(Str
     found
 }
 
+/// Returns the path that a misplaced plan file should have: below the parent that its alias names, if
+/// that one is here and has no such plan, or else in the folder where it is. `None` if a person has to
+/// decide, or it is no such file.
+pub(crate) fn find_place(ctx: &Context<'_>, path: &str) -> Option<String> {
+    let expected = find_expected_path(ctx.profiles, path)?;
+    let Some(fitting) = fit_name_to_folder(ctx.profiles, path) else {
+        return Some(expected);
+    };
+    let is_free = |path: &String| ctx.files.stat_file(path) == FileStatResult::Missing;
+    let folder = locate_plan(ctx.profiles, &expected).and_then(|place| {
+        let own = place
+            .level
+            .file
+            .as_ref()?
+            .file_for("", place.aliases.last()?);
+        Some(
+            expected
+                .strip_suffix(&own)?
+                .trim_end_matches('/')
+                .to_owned(),
+        )
+    });
+    let is_here = folder.is_some_and(|folder| !ctx.files.list_folder(&folder).is_empty());
+    let named = Some(expected).filter(|_| is_here).filter(is_free);
+    named.or_else(|| Some(fitting.path).filter(is_free))
+}
+
 /// Lists the files below a folder, of the first [`MAX_WALKED_FOLDERS`] folders.
 fn list_files_in(ctx: &Context<'_>, top: String) -> Vec<String> {
     let mut files = Vec::new();
@@ -79,7 +109,7 @@ pub(crate) fn report_misplaced_at_root(ctx: &Context<'_>) {
     }
 }
 
-impl Scanner<'_, '_> {
+impl<'a> Scanner<'_, 'a> {
     /// Reports an entry beside plans that looks like a plan, but is spelled otherwise.
     pub(super) fn report_misplaced(
         &self,
@@ -134,18 +164,62 @@ impl Scanner<'_, '_> {
         }
     }
 
-    /// Reports a plan whose id names another parent than the one it lies below.
-    pub(super) fn report_wrong_parent(&self, level: &Level, path: String, alias: &str) {
-        let own = level.file.as_ref().map(|file| file.file_for("", alias));
-        let is_possible = |expected: &String| {
-            let parent = own.as_deref().and_then(|own| expected.strip_suffix(own));
-            let parent = parent.map(|folder| folder.trim_end_matches('/'));
-            // Without that parent, or with such a plan there, a person has to decide.
-            parent.is_some_and(|folder| !self.files.list_folder(folder).is_empty())
-                && self.files.stat_file(expected) == FileStatResult::Missing
-        };
-        let expected = find_expected_path(self.ctx.profiles, &path).filter(is_possible);
-        self.ctx.push_notice(match expected {
+    /// Notes a file whose alias names another parent. Below a new folder it may be the plan of one
+    /// that was renamed, which is known when everything is compared.
+    pub(super) fn note_misfit(
+        &mut self,
+        profile: &'a Profile,
+        level: &'a Level,
+        above: &ParentFolder,
+        read: ReadAlias,
+        path: String,
+    ) {
+        let is_below_new = above.id.is_some_and(|id| id.0 >= self.first_node);
+        if !is_below_new || self.ctx.has_planned_files() {
+            self.report_wrong_parent(path, &read.alias);
+            return;
+        }
+        self.misfits.push(Misfit {
+            profile,
+            level,
+            parent: above.id,
+            read,
+            path,
+        });
+    }
+
+    /// Reports the file of a recorded plan whose alias names another parent, as after its parent's
+    /// folder was renamed.
+    pub(super) fn report_misfit(
+        &self,
+        level: &Level,
+        above: &ParentFolder,
+        path: &str,
+        alias: &str,
+    ) {
+        // Most levels end here: the rest reads every alias.
+        if above.id.is_none() || !level.alias.contains_parent() || self.ctx.has_planned_files() {
+            return;
+        }
+        let read = level.alias.parse_exact_alias(alias, &level.numbers);
+        if read.is_some_and(|read| !read.belongs_to(&above.alias, above.number)) {
+            self.report_fitting_name(path);
+        }
+    }
+
+    /// Reports the path that a plan should have in the folder of its parent.
+    pub(super) fn report_fitting_name(&self, path: &str) {
+        if let Some(fitting) = fit_name_to_folder(self.ctx.profiles, path) {
+            self.ctx.push_notice(Notice::NotAtItsPlace {
+                path: path.to_owned(),
+                expected: fitting.path,
+            });
+        }
+    }
+
+    /// Reports a plan whose alias names another parent than the one it lies below.
+    pub(super) fn report_wrong_parent(&self, path: String, alias: &str) {
+        self.ctx.push_notice(match find_place(self.ctx, &path) {
             Some(expected) => Notice::NotAtItsPlace { path, expected },
             None => {
                 let why = format!(

@@ -37,7 +37,7 @@ use crate::plan_documents::{UnknownDocument, find_frozen_documents};
 use crate::working_copy::is_state_shared;
 
 pub(crate) use earlier_scan::{EarlierScan, FIRST_PLACEHOLDER_ID};
-pub(crate) use misplaced::{list_misplaced_beside, report_misplaced_at_root};
+pub(crate) use misplaced::{find_place, list_misplaced_beside, report_misplaced_at_root};
 pub(crate) use named_plans::{NamedPlans, NewPlanFile, scan_named_plans};
 pub(crate) use presence::{AbsentPlan, ReturnedPlan};
 pub(crate) use scan_cache::save_recorded_scan;
@@ -235,7 +235,19 @@ struct Scanner<'c, 'a> {
     item_files: HashSet<String>,
     /// Nodes recorded as missing that still are.
     still_missing: Vec<NodeId>,
+    /// Files in new folders of plans whose aliases name another parent.
+    misfits: Vec<Misfit<'a>>,
     inspect: InspectText<'c>,
+}
+
+/// A file in the new folder of a plan, whose alias names another parent: of a plan whose parent's
+/// folder was renamed, or misplaced.
+struct Misfit<'a> {
+    profile: &'a Profile,
+    level: &'a Level,
+    parent: Option<NodeId>,
+    read: ReadAlias,
+    path: String,
 }
 
 /// The parent whose folder is searched for a level's nodes.
@@ -384,8 +396,8 @@ impl<'a> Scanner<'_, 'a> {
     /// Goes through the entries of the folder in which a level's nodes lie.
     fn scan_entries(
         &mut self,
-        profile: &Profile,
-        level: &Level,
+        profile: &'a Profile,
+        level: &'a Level,
         above: &ParentFolder,
         depth: ScanDepth,
     ) -> Result<(), Failure> {
@@ -410,8 +422,8 @@ impl<'a> Scanner<'_, 'a> {
     /// Goes through the entries of the folder in which the files of a pattern lie.
     fn scan_pattern(
         &mut self,
-        profile: &Profile,
-        level: &Level,
+        profile: &'a Profile,
+        level: &'a Level,
         pattern: &FilePattern,
         above: &ParentFolder,
         entries: &[FolderEntry],
@@ -455,6 +467,7 @@ impl<'a> Scanner<'_, 'a> {
                 });
             if let Some(node) = recorded {
                 self.scan_known(node)?;
+                self.report_misfit(level, above, &path, alias);
                 if depth == ScanDepth::All && profile.levels_under(&level.name).next().is_some() {
                     let below = ParentFolder {
                         id: Some(node.id),
@@ -484,7 +497,7 @@ impl<'a> Scanner<'_, 'a> {
             // Recorded, it would get an id that names another parent, and a command by that id
             // would mean the wrong plan.
             if above.id.is_some() && !read.belongs_to(&above.alias, above.number) {
-                self.report_wrong_parent(level, path, &read.alias);
+                self.note_misfit(profile, level, above, read, path);
                 continue;
             }
             read.alias = labels.of_file(&path, alias).to_owned();
@@ -535,8 +548,8 @@ impl<'a> Scanner<'_, 'a> {
 
     fn add_entry(
         &mut self,
-        profile: &Profile,
-        level: &Level,
+        profile: &'a Profile,
+        level: &'a Level,
         above: &ParentFolder,
         read: &ReadAlias,
         path: String,
@@ -611,8 +624,8 @@ impl<'a> Scanner<'_, 'a> {
 
     fn scan_below(
         &mut self,
-        profile: &Profile,
-        level: &Level,
+        profile: &'a Profile,
+        level: &'a Level,
         above: &ParentFolder,
         depth: ScanDepth,
     ) -> Result<(), Failure> {

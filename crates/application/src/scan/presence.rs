@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use domain::ids::{CanonicalHash, NodeId, VersionHash};
 use domain::node::{Content, Node, NodeName};
-use domain::observation::{NewNode, ObservedContent, OwningNode};
+use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
 use domain::ports::TrackedState;
 use domain::presence::{
     AbsentNode, PlanIdentity, absent_key, is_similar_text, item_place, match_moved_plans,
@@ -18,8 +18,8 @@ use domain::record::{read_record, read_records};
 use domain::version::compute_hashes;
 use domain::work::scenarios::scenario_body;
 
-use super::Scanner;
 use super::seen_head::was_checked_out;
+use super::{Misfit, Scanner};
 use crate::context::Notice;
 use crate::failure::Failure;
 
@@ -50,9 +50,17 @@ pub(crate) struct ReturnedPlan {
 /// The recorded nodes of a scan, by id.
 type NodesById<'n> = HashMap<NodeId, &'n Node>;
 
-impl Scanner<'_, '_> {
+impl<'a> Scanner<'_, 'a> {
     /// Resolves what is absent, returned or moved; `whole` if every file was compared.
     pub(super) fn resolve_presence(&mut self, whole: bool) -> Result<(), Failure> {
+        self.match_presence(whole)?;
+        for misfit in std::mem::take(&mut self.misfits) {
+            self.report_wrong_parent(misfit.path, &misfit.read.alias);
+        }
+        Ok(())
+    }
+
+    fn match_presence(&mut self, whole: bool) -> Result<(), Failure> {
         if self.survey.sightings.is_empty() && self.still_missing.is_empty() {
             return Ok(());
         }
@@ -210,6 +218,7 @@ impl Scanner<'_, '_> {
         if gone.is_empty() {
             return Ok(Vec::new());
         }
+        let misfits = self.sight_misfits()?;
         let mut new: Vec<PlanIdentity> = Vec::new();
         for sighting in &self.survey.sightings {
             if let OwningNode::New(place) = &sighting.place
@@ -258,7 +267,52 @@ impl Scanner<'_, '_> {
         self.survey.sightings.retain(|sighting| {
             sighting.found != ObservedContent::Missing || !moved.contains(&sighting.place.node_id())
         });
-        Ok(matched.ambiguous)
+        self.settle_misfits(misfits, ids);
+        let is_new = |(_, now): &(NodeId, NodeId)| self.sighting_of(*now).is_some();
+        Ok(matched.ambiguous.into_iter().filter(is_new).collect())
+    }
+
+    /// Reads the files whose aliases name another parent, as new plans for the time of the matching.
+    fn sight_misfits(&mut self) -> Result<Vec<(NodeId, Misfit<'a>)>, Failure> {
+        let mut sighted = Vec::new();
+        let misfits = std::mem::take(&mut self.misfits);
+        // Ids from the end of their range: nearly all of them are given back.
+        for (id, misfit) in (0..=u32::MAX).rev().map(NodeId).zip(misfits) {
+            let (rules, path) = ((misfit.profile, misfit.level), &misfit.path);
+            if let Some(found) = self.read_plan(id, None, rules, path)? {
+                let new = NewNode {
+                    id,
+                    parent: misfit.parent,
+                    profile: misfit.profile.name.clone(),
+                    level: misfit.level.name.clone(),
+                    alias: misfit.read.alias.clone(),
+                    order: misfit.read.order,
+                    path: Some(path.clone()),
+                };
+                let place = OwningNode::New(new);
+                self.survey.sightings.push(ObservedFile { place, found });
+            }
+            sighted.push((id, misfit));
+        }
+        Ok(sighted)
+    }
+
+    /// Reports the files whose aliases name another parent. Those of no known plan are not recorded.
+    fn settle_misfits(
+        &mut self,
+        misfits: Vec<(NodeId, Misfit<'a>)>,
+        ids: &HashMap<NodeId, NodeId>,
+    ) {
+        for (id, misfit) in misfits {
+            if ids.contains_key(&id) {
+                self.report_fitting_name(&misfit.path);
+                continue;
+            }
+            let sightings = &mut self.survey.sightings;
+            sightings.retain(|sighting| sighting.place.node_id() != id);
+            self.survey.stamps.retain(|(node, ..)| *node != id);
+            self.misfits.push(misfit);
+        }
     }
 
     /// Returns a hash of what an item of a file says below its title: with another title it is the same

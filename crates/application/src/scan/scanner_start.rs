@@ -40,6 +40,7 @@ impl<'c, 'a> Scanner<'c, 'a> {
             replaced: HashSet::new(),
             item_files: HashSet::new(),
             still_missing: Vec::new(),
+            misfits: Vec::new(),
             inspect,
         })
     }

@@ -4,6 +4,7 @@ use application::approve::{ApproveRequest, approve_node};
 use application::comment::{add_comment, list_comments};
 use application::list_versions::list_versions;
 use application::move_node::{MoveRequest, move_node};
+use application::place_file::place_file;
 use application::rebuild_state::rebuild_state;
 use application::restore_version::restore_version;
 use application::show_node::show_node;
@@ -204,6 +205,68 @@ fn a_moved_chapter_keeps_its_node_and_its_approval() {
     assert_eq!(here.status("chapter-03"), Status::Approved);
     assert_eq!(here.status("scene-0301"), Status::Approved);
     assert_eq!(here.id("chapter-01"), None);
+}
+
+#[test]
+fn scenes_follow_a_renamed_chapter_folder_and_get_its_number() {
+    let here = Repository::new(World::with_story());
+    let (chapter, scene) = (here.id("chapter-01"), here.id("scene-0101"));
+    here.rename(
+        "acts/act-1/chapters/chapter-01/",
+        "acts/act-1/chapters/chapter-05/",
+    );
+    let scenes = "acts/act-1/chapters/chapter-05/scenes";
+    let (was, fitting) = (
+        format!("{scenes}/scene-0101-blueprint.md"),
+        format!("{scenes}/scene-0501-blueprint.md"),
+    );
+    // A file of no known plan is still misplaced only.
+    let other = format!("{scenes}/scene-0102-blueprint.md");
+    here.world.files.edit(&other, "# Another\n");
+    for _ in 0..2 {
+        let notices = here.look();
+        assert!(
+            notices.contains(&Notice::NotAtItsPlace {
+                path: was.clone(),
+                expected: fitting.clone(),
+            }),
+            "{notices:?}"
+        );
+    }
+    assert_eq!(here.id("chapter-05"), chapter);
+    assert_eq!(here.id("scene-0101"), scene);
+    assert_eq!(here.id("scene-0102"), None);
+    assert_eq!(here.status("chapter-05/scene-0101"), Status::Approved);
+
+    let placed = place_file(&here.ctx(), &was, false).unwrap();
+    assert_eq!(placed.moved_files[0].path, fitting);
+    assert_eq!(here.id("scene-0501"), scene);
+    assert_eq!(here.status("scene-0501"), Status::Approved);
+    let placed = place_file(&here.ctx(), &other, false).unwrap();
+    assert_eq!(
+        placed.moved_files[0].path,
+        format!("{scenes}/scene-0502-blueprint.md")
+    );
+    assert_eq!(here.look(), Vec::new());
+}
+
+#[test]
+fn a_scene_renamed_after_its_chapter_folder_keeps_its_approval() {
+    let here = Repository::new(World::with_story());
+    let scene = here.id("scene-0101");
+    here.rename(
+        "acts/act-1/chapters/chapter-01/",
+        "acts/act-1/chapters/chapter-05/",
+    );
+    here.look();
+    let scenes = "acts/act-1/chapters/chapter-05/scenes";
+    here.rename(
+        &format!("{scenes}/scene-0101-blueprint.md"),
+        &format!("{scenes}/scene-0501-blueprint.md"),
+    );
+    here.look();
+    assert_eq!(here.id("scene-0501"), scene);
+    assert_eq!(here.status("chapter-05/scene-0501"), Status::Approved);
 }
 
 #[test]

@@ -42,6 +42,61 @@ pub fn is_misspelt_plan_folder(profiles: &[Profile], name: &str) -> bool {
     })
 }
 
+/// A name that a plan should have instead of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FittingName {
+    pub alias: String,
+    pub path: String,
+}
+
+/// Returns the name that a plan should have below the parent in whose folder it lies, as after that
+/// folder was renamed; `None` if its alias names this parent, or none.
+#[must_use]
+pub fn fit_name_to_folder(profiles: &[Profile], path: &str) -> Option<FittingName> {
+    profiles.iter().find_map(|profile| {
+        let mut levels = profile.levels.iter();
+        levels.find_map(|level| {
+            let is_misfit = level.alias.contains_parent();
+            let mut patterns = level.file_patterns().filter(|_| is_misfit);
+            patterns.find_map(|pattern| fit_name(profiles, profile, level, pattern, path))
+        })
+    })
+}
+
+fn fit_name(
+    profiles: &[Profile],
+    profile: &Profile,
+    level: &Level,
+    pattern: &FilePattern,
+    path: &str,
+) -> Option<FittingName> {
+    let depth = pattern.file_for("", "").split('/').count();
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.truncate(parts.len().checked_sub(depth)?);
+    let (folder, name) = (parts.join("/"), *parts.last()?);
+    let entry = pattern.entry_of(&folder, path)?;
+    let alias = pattern.alias_in(entry)?;
+    let read = level.alias.parse_exact_alias(alias, &level.numbers)?;
+    let above = profile
+        .levels
+        .iter()
+        .filter(|it| level.under.contains(&it.name));
+    let parent = above.flat_map(Level::file_patterns).find_map(|pattern| {
+        let plan = format!("{folder}/{}", pattern.file_name(pattern.alias_in(name)?));
+        let place = locate_plan(profiles, &plan)?;
+        level.under.contains(&place.level.name).then_some(place)
+    })?;
+    let above = parent.aliases.last()?;
+    let number = parent.level.number_of(above);
+    if read.belongs_to(above, number) {
+        return None;
+    }
+    let alias = level.alias.format_below(read.number?, above, number)?;
+    let entry = pattern.rename_entry(entry, &alias)?;
+    let path = pattern.file_at(&folder, &entry, &alias);
+    Some(FittingName { alias, path })
+}
+
 /// The parent of an entry.
 struct EntryParent<'a> {
     level: &'a Level,
@@ -228,8 +283,33 @@ fn is_plan_name(name: &str, expected: &str, alias: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::find_expected_path;
+    use super::{find_expected_path, fit_name_to_folder};
     use crate::profile::built_in_profile;
+
+    #[test]
+    fn a_plan_in_a_renamed_folder_gets_the_number_of_that_folder() {
+        let profiles: Vec<_> = built_in_profile("story").into_iter().collect();
+        let cases = [
+            ("scene-0301-blueprint.md", Some("scene-0501-blueprint.md")),
+            (
+                "scene-0302/scene-0302-blueprint.md",
+                Some("scene-0502/scene-0502-blueprint.md"),
+            ),
+            (
+                "scene-prologue-02-blueprint.md",
+                Some("scene-0502-blueprint.md"),
+            ),
+            ("scene-0501-blueprint.md", None),
+            ("ideas.md", None),
+        ];
+        let below = |name: &str| format!("acts/act-1/chapters/chapter-05/scenes/{name}");
+        for (name, expected) in cases {
+            let found = fit_name_to_folder(&profiles, &below(name)).map(|found| found.path);
+            assert_eq!(found, expected.map(below), "{name}");
+        }
+        let nowhere = "src/chapter-05/scenes/scene-0301-blueprint.md";
+        assert_eq!(fit_name_to_folder(&profiles, nowhere), None);
+    }
 
     #[test]
     fn a_file_that_looks_like_a_plan_has_an_expected_path() {

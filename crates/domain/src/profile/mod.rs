@@ -22,7 +22,7 @@ use crate::version::canonical_hash;
 use crate::work::phase_order::parse_phase;
 use crate::work::work_level::WorkLevel;
 
-pub use misplaced::{find_expected_path, is_misspelt_plan_folder};
+pub use misplaced::{FittingName, find_expected_path, fit_name_to_folder, is_misspelt_plan_folder};
 pub use parse::parse_profile;
 pub use pattern::{AliasNames, AliasPattern, FilePattern, NotAnAlias, ReadAlias};
 pub use plan_place::{PlanPlace, locate_items, locate_output, locate_plan};
