@@ -416,7 +416,9 @@ impl From<UndoRefused> for Failure {
     fn from(error: UndoRefused) -> Self {
         let kind = match &error {
             UndoRefused::NoSuchOperation(_) => FailureKind::NotFound,
-            UndoRefused::ChangedSince { .. } => FailureKind::Conflict,
+            UndoRefused::ChangedSince { .. }
+            | UndoRefused::PlansBelow { .. }
+            | UndoRefused::PlanGone { .. } => FailureKind::Conflict,
             UndoRefused::Nothing
             | UndoRefused::Frozen { .. }
             | UndoRefused::UndoneAlready { .. }
@@ -450,12 +452,11 @@ impl From<UndoRefused> for Failure {
             UndoRefused::Frozen { document, .. } => {
                 failure.with_step(format!("tl doc revise --doc {document}"))
             }
-            UndoRefused::ChangedSince { operation, .. } => failure.with_step(format!(
-                // The newest operation to keep is the one before the operation that cannot be
-                // undone alone.
-                "tl undo --to {}   # takes back everything since",
-                operation.0.saturating_sub(1)
-            )),
+            UndoRefused::PlansBelow {
+                operation, below, ..
+            } => failure
+                .with_step(format!("tl remove {below}"))
+                .with_step(format!("tl undo {operation}   # when it is removed")),
             _ => failure,
         }
     }

@@ -13,7 +13,9 @@ use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::Content;
 use domain::operation::{Operation, OperationHead, Verb};
 use domain::ports::{FileReadResult, PlanFiles, Snapshot, StoreFault, Transaction};
+use domain::presence::AbsentNode;
 use domain::record::{RecordKey, Recorded as _, read_record, read_records};
+use domain::shell_line::quote_word;
 use domain::tree::Tree;
 use domain::undo::{
     FileChange, UndoRefused, decide_undo, find_newest_decision, is_decision_of_person,
@@ -25,7 +27,7 @@ use crate::claim_node::{carry_renamed_claims, follow_undone_claims, may_rename_n
 use crate::completion::follow_reopened;
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, hash_request};
 use crate::locate::{load_node, load_with_ancestors};
 use crate::observe::with_observed_files;
@@ -88,6 +90,9 @@ pub fn preview_undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome
     run_undo(ctx, target, None)
 }
 
+/// Maximum number of operations that a refused undo tries to take back together, for its next step.
+const MAX_TRIED_OPERATIONS: u64 = 1_000;
+
 /// Undoes operations, or only says what that would do if there is no `request`.
 fn run_undo(
     ctx: &Context<'_>,
@@ -99,94 +104,187 @@ fn run_undo(
         let trial = PlannedFiles::new(ctx, None);
         let planned = if is_preview { &trial } else { files };
         let operations = select_operations(ctx, &*tx, target)?;
-        if !ctx.actor.is_human() {
-            refuse_withdrawn_failure(&operations)?;
+        let outcome = undo_selected(ctx, planned, tx, &operations, is_preview);
+        outcome.or_else(|failure| Err(offer_possible_undo(ctx, tx, &operations, failure)?))
+    })
+}
+
+/// Returns the refusal of an undo with the undos that are possible instead: each is tried first.
+fn offer_possible_undo(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    operations: &[Operation],
+    failure: Failure,
+) -> Result<Failure, Failure> {
+    let [refused] = operations else {
+        return Ok(failure);
+    };
+    if failure.kind != FailureKind::Conflict {
+        return Ok(failure);
+    }
+    let newer = tx.last_operation_id()?.0.saturating_sub(refused.id.0);
+    if newer > MAX_TRIED_OPERATIONS {
+        return Ok(failure);
+    }
+    let back_to = OperationId(refused.id.0.saturating_sub(1));
+    let since = select_operations(ctx, &*tx, UndoTarget::BackTo(back_to))?;
+    let mut is_possible = |operations: &[Operation]| {
+        let trial = PlannedFiles::new(ctx, None);
+        undo_selected(ctx, &trial, tx, operations, true).is_ok()
+    };
+    let mut steps = Vec::new();
+    // What an undo took away may be what is missing.
+    let mut undos = since.iter().filter(|one| one.verb == Verb::Undo);
+    if let Some(undo) = undos.find(|one| one.by == ctx.actor && is_possible(&[(*one).clone()])) {
+        steps.push(format!("tl undo {}   # {}", undo.id, undo.summary));
+    }
+    if since.len() > 1 && is_possible(&since) {
+        steps.push(format!(
+            "tl undo --to {back_to}   # takes back everything since"
+        ));
+    }
+    Ok(steps.into_iter().fold(failure, Failure::with_step))
+}
+
+/// Undoes these operations, newest first, or only says what that would do.
+fn undo_selected(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    tx: &mut dyn Transaction,
+    operations: &[Operation],
+    is_preview: bool,
+) -> Result<UndoOutcome, Failure> {
+    if !ctx.actor.is_human() {
+        refuse_withdrawn_failure(operations)?;
+    }
+    let mut undone = Vec::new();
+    for operation in operations {
+        undone.push(OperationView::from_head(&*tx, operation.to_head())?);
+    }
+    let by = tx.next_operation_id()?;
+    let decided = decide_undo(
+        operations,
+        by,
+        &load_touched_nodes(&*tx, operations)?,
+        load_touched_records(&*tx, operations)?,
+    );
+    let decided = match decided {
+        Err(UndoRefused::PlanGone { operation, node }) => {
+            return Err(refuse_gone(&*tx, operation, node)?);
         }
-        let mut undone = Vec::new();
-        for operation in &operations {
-            undone.push(OperationView::from_head(&*tx, operation.to_head())?);
+        decided => decided?,
+    };
+    let policy = resolve_deciding_policy(ctx, &*tx)?.approval;
+    refuse_overruling_people(operations, &decided.facts, &ctx.actor, policy)?;
+    let now = ctx.clock.now();
+    let mut facts = decided.facts;
+    if !is_preview {
+        end_undone_overrides(ctx, tx, &facts)?;
+    }
+    let mut files = Vec::new();
+    for change in &decided.files {
+        // On a shared state the file may hold a text of this copy that nobody else has.
+        refuse_overwriting(ctx, &*tx, change.node)?;
+        // On the planned files: several undone operations may concern one file, and each step
+        // has to see the result of the one before.
+        let changed = ctx.with_planned_files(planned, |ctx| {
+            restore_plan_file(ctx, planned, tx, change, &facts, now)
+        });
+        let (file, backup) = changed?;
+        files.push(file);
+        facts.extend(backup);
+    }
+    let mut kept_files: Vec<String> = decided.kept;
+    for write in &decided.writes {
+        match revert_file(ctx, planned, &*tx, write)? {
+            // Plan files are reverted above, by their content; the same path here is not listed
+            // twice.
+            true if files.contains(&write.path) => {}
+            true => files.push(write.path.clone()),
+            false => kept_files.push(write.path.clone()),
         }
-        let by = tx.next_operation_id()?;
-        let decided = decide_undo(
-            &operations,
-            by,
-            &load_touched_nodes(&*tx, &operations)?,
-            load_touched_records(&*tx, &operations)?,
-        )?;
-        let policy = resolve_deciding_policy(ctx, &*tx)?.approval;
-        refuse_overruling_people(&operations, &decided.facts, &ctx.actor, policy)?;
-        let now = ctx.clock.now();
-        let mut facts = decided.facts;
-        if !is_preview {
-            end_undone_overrides(ctx, tx, &facts)?;
-        }
-        let mut files = Vec::new();
-        for change in &decided.files {
-            // On a shared state the file may hold a text of this copy that nobody else has.
-            refuse_overwriting(ctx, &*tx, change.node)?;
-            // On the planned files: several undone operations may concern one file, and each step
-            // has to see the result of the one before.
-            let changed = ctx.with_planned_files(planned, |ctx| {
-                restore_plan_file(ctx, planned, tx, change, &facts, now)
-            });
-            let (file, backup) = changed?;
-            files.push(file);
-            facts.extend(backup);
-        }
-        let mut kept_files: Vec<String> = decided.kept;
-        for write in &decided.writes {
-            match revert_file(ctx, planned, &*tx, write)? {
-                // Plan files are reverted above, by their content; the same path here is not listed
-                // twice.
-                true if files.contains(&write.path) => {}
-                true => files.push(write.path.clone()),
-                false => kept_files.push(write.path.clone()),
-            }
-        }
-        kept_files.sort();
-        kept_files.dedup();
-        // After all files are judged, and before the undo is recorded.
-        refuse_partial_move(&operations, &kept_files)?;
-        follow_reopened(ctx, &*tx, &mut facts)?;
-        // The inverted facts restore the statuses of that time; the cascade corrects them where a
-        // later change elsewhere has made them wrong.
-        cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
-        let summary = match operations.as_slice() {
-            [one] => format!("undo {} ({})", one.id, one.summary),
-            several => format!("undo {} operations", several.len()),
-        };
-        let mut outcome = UndoOutcome {
-            success: true,
-            undone,
-            files,
-            kept_files,
-            changed_nodes: count_changed_nodes(&facts),
-            changed_entities: Vec::new(),
-            operation: by,
-        };
-        if is_preview {
-            let changed = collect_transitions(&*tx, &facts, None)?;
-            let entities = changed.reinstated.into_iter().chain(changed.stale);
-            outcome.changed_entities = entities.collect();
-            return Ok(outcome);
-        }
-        let mut operation = ctx.new_operation(Verb::Undo, summary);
-        operation.at = now;
-        operation.facts = facts;
-        let facts = operation.facts.clone();
-        // Decisions of the undone operations are withdrawn by new ones, so that no merge brings
-        // them back.
-        outcome.operation = record_with_decisions(ctx, planned, tx, operation)?;
-        if may_rename_nodes(&facts) {
-            carry_renamed_claims(ctx, &*tx)?;
-        }
-        // After the operation is recorded: if that fails, the other worktrees still see the claims
-        // as they were.
-        follow_undone_claims(ctx, &*tx, &facts)?;
+    }
+    kept_files.sort();
+    kept_files.dedup();
+    // After all files are judged, and before the undo is recorded.
+    refuse_partial_move(operations, &kept_files)?;
+    follow_reopened(ctx, &*tx, &mut facts)?;
+    // The inverted facts restore the statuses of that time; the cascade corrects them where a
+    // later change elsewhere has made them wrong.
+    cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
+    let summary = match operations {
+        [one] => format!("undo {} ({})", one.id, one.summary),
+        several => format!("undo {} operations", several.len()),
+    };
+    let mut outcome = UndoOutcome {
+        success: true,
+        undone,
+        files,
+        kept_files,
+        changed_nodes: count_changed_nodes(&facts),
+        changed_entities: Vec::new(),
+        operation: by,
+    };
+    if is_preview {
         let changed = collect_transitions(&*tx, &facts, None)?;
         let entities = changed.reinstated.into_iter().chain(changed.stale);
         outcome.changed_entities = entities.collect();
-        Ok(outcome)
+        return Ok(outcome);
+    }
+    let mut operation = ctx.new_operation(Verb::Undo, summary);
+    operation.at = now;
+    operation.facts = facts;
+    let facts = operation.facts.clone();
+    // Decisions of the undone operations are withdrawn by new ones, so that no merge brings
+    // them back.
+    outcome.operation = record_with_decisions(ctx, planned, tx, operation)?;
+    if may_rename_nodes(&facts) {
+        carry_renamed_claims(ctx, &*tx)?;
+    }
+    // After the operation is recorded: if that fails, the other worktrees still see the claims
+    // as they were.
+    follow_undone_claims(ctx, &*tx, &facts)?;
+    let changed = collect_transitions(&*tx, &facts, None)?;
+    let entities = changed.reinstated.into_iter().chain(changed.stale);
+    outcome.changed_entities = entities.collect();
+    Ok(outcome)
+}
+
+/// Returns the refusal of an undo about a plan that is not in the tree.
+fn refuse_gone(
+    state: &dyn Snapshot,
+    operation: OperationId,
+    node: NodeId,
+) -> Result<Failure, Failure> {
+    let absent = read_records::<AbsentNode>(state, "")?;
+    let mut absent = absent.into_iter().map(|(_, absent)| absent);
+    if let Some(absent) = absent.find(|absent| absent.node.id == node) {
+        let name = &absent.name;
+        let Some(branch) = absent.branch else {
+            let why = format!("the plan file of `{name}` is not here");
+            return Ok(UndoRefused::ChangedSince { operation, why }.into());
+        };
+        let why = format!("`{name}` is not on this branch: it was last seen on {branch}");
+        let failure = Failure::from(UndoRefused::ChangedSince { operation, why });
+        return Ok(failure.with_step(format!("git checkout {}", quote_word(&branch))));
+    }
+    let since = state.last_operation_id()?.0.saturating_sub(operation.0);
+    let since = usize::try_from(since.min(MAX_TRIED_OPERATIONS)).unwrap_or_default();
+    let operations = state.load_operations(None, since)?;
+    let removed = operations.iter().find_map(|operation| {
+        operation.facts.iter().find_map(|fact| match fact {
+            Fact::NodeRemoved { node: removed } if removed.id == node => {
+                Some((removed.alias.clone(), operation.id))
+            }
+            _ => None,
+        })
+    });
+    Ok(match removed {
+        Some((name, by)) => {
+            let why = format!("operation {by} removed `{name}`");
+            UndoRefused::ChangedSince { operation, why }.into()
+        }
+        None => UndoRefused::PlanGone { operation, node }.into(),
     })
 }
 
@@ -209,14 +307,11 @@ fn refuse_partial_move(operations: &[Operation], kept: &[String]) -> Result<(), 
         several => format!(" and {} more", several - 1),
     };
     let why = format!("`{first}`{more} was edited since");
-    let failure = Failure::from(UndoRefused::ChangedSince {
+    Err(UndoRefused::ChangedSince {
         operation: operation.id,
         why,
-    });
-    Err(failure.with_step(format!(
-        "tl undo --to {}   # with everything after it",
-        operation.id.0.saturating_sub(1)
-    )))
+    }
+    .into())
 }
 
 /// The decision files of a state that are here. Loaded when it is first asked for: every decision is read.
@@ -354,11 +449,19 @@ fn select_operations(
 fn load_touched_nodes(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, StoreFault> {
     let facts = || operations.iter().flat_map(|operation| &operation.facts);
     let mut wanted: Vec<NodeId> = facts().flat_map(Fact::changed_nodes).collect();
-    // A removed node returns below its parent, which the operations may not have touched.
+    // A removed or moved node returns below its former parent, which the operations may not have
+    // touched.
     wanted.extend(facts().filter_map(|fact| match fact {
         Fact::NodeRemoved { node } => node.parent,
+        Fact::NodeMoved { before, .. } => *before,
         _ => None,
     }));
+    // Plans that are below an added one since then are in the way of its removal.
+    for fact in facts() {
+        if let Fact::NodeAdded { node } = fact {
+            wanted.extend(state.load_subtree(node.id)?.iter().map(|node| node.id));
+        }
+    }
     load_with_ancestors(state, wanted)
 }
 

@@ -52,8 +52,13 @@ pub enum UndoRefused {
     OverrideAgain { gate: String, subject: String },
     #[error("operation {operation} overrode a gate and has no record of it to undo")]
     UnrecordedOverride { operation: OperationId },
-    #[error("operation {operation} observed new plan files; to undo it, remove the files")]
-    NewFiles { operation: OperationId },
+    #[error(
+        "operation {operation} observed new plan files, such as `{path}`: an undo does not remove them"
+    )]
+    NewFiles {
+        operation: OperationId,
+        path: String,
+    },
     #[error(
         "operation {operation} cannot be undone: plan document `{document}` is frozen and cannot change"
     )]
@@ -68,6 +73,20 @@ pub enum UndoRefused {
     },
     #[error("operation {operation} cannot be undone by itself: {why}")]
     ChangedSince { operation: OperationId, why: String },
+    #[error(
+        "operation {operation} cannot be undone by itself: `{below}` is below `{plan}`, which would be removed"
+    )]
+    PlansBelow {
+        operation: OperationId,
+        plan: String,
+        below: String,
+    },
+    /// A plan that the operation changed, or one above it, is not in the tree any more.
+    #[error("operation {operation} cannot be undone by itself: a plan that it changed is gone")]
+    PlanGone {
+        operation: OperationId,
+        node: NodeId,
+    },
     #[error("operation {operation} is a decision of {decided_by}, and {by} cannot take it back")]
     PersonsDecision {
         operation: OperationId,
@@ -194,6 +213,7 @@ pub fn decide_undo(
     // The inverse facts are applied to a copy as they are collected. That checks each against the
     // state the previous ones leave behind, exactly as the store will see them.
     let mut state = UndoneState {
+        now: tree,
         tree: tree.clone(),
         records,
     };
@@ -209,9 +229,11 @@ pub fn decide_undo(
                 continue;
             }
             // The files are still there: the next observation would only add the nodes again.
-            if let (Fact::NodeAdded { .. }, Verb::Observe | Verb::Submit) = (fact, operation.verb) {
+            if let (Fact::NodeAdded { node }, Verb::Observe | Verb::Submit) = (fact, operation.verb)
+            {
                 return Err(UndoRefused::NewFiles {
                     operation: operation.id,
+                    path: node.path.clone().unwrap_or_else(|| node.alias.clone()),
                 });
             }
             if let Some(path) = state.find_edited_file(fact) {
@@ -422,12 +444,14 @@ fn refuse_verb(operation: &Operation) -> Result<(), UndoRefused> {
 }
 
 /// The state as the inverse facts collected so far leave it.
-struct UndoneState {
+struct UndoneState<'t> {
+    /// The plans as they are now: under these names people know them.
+    now: &'t Tree,
     tree: Tree,
     records: BTreeMap<RecordKey, Value>,
 }
 
-impl UndoneState {
+impl UndoneState<'_> {
     /// Returns the file that a fact created and another session edited since. It belongs to its editor:
     /// removing it would lose work, so the file and its node are kept.
     fn find_edited_file(&self, fact: &Fact) -> Option<String> {
@@ -440,6 +464,56 @@ impl UndoneState {
             .path
             .clone()
             .filter(|_| there.content.version_hash() != Some(created))
+    }
+
+    /// Refuses a fact about a plan that is gone, and the removal of one with plans below it.
+    fn refuse_impossible(&self, operation: &Operation, reversed: &Fact) -> Result<(), UndoRefused> {
+        let needed = match reversed {
+            Fact::NodeAdded { node } => node.parent.into_iter().collect(),
+            Fact::NodeMoved { node, after, .. } => [*node].into_iter().chain(*after).collect(),
+            _ => reversed.changed_nodes(),
+        };
+        if let Some(node) = needed.into_iter().find(|id| self.tree.get(*id).is_none()) {
+            return Err(UndoRefused::PlanGone {
+                operation: operation.id,
+                node,
+            });
+        }
+        let Fact::NodeRemoved { node } = reversed else {
+            return Ok(());
+        };
+        match self.tree.children(node.id).next() {
+            None => Ok(()),
+            Some(child) => Err(UndoRefused::PlansBelow {
+                operation: operation.id,
+                plan: self.name_now(node.id),
+                below: self.name_now(child.id),
+            }),
+        }
+    }
+
+    /// Returns the path of aliases that a plan has now.
+    fn name_now(&self, id: NodeId) -> String {
+        let known = [self.now, &self.tree];
+        let found = known
+            .into_iter()
+            .find_map(|tree| Some((tree, tree.get(id)?)));
+        found.map_or_else(|| id.to_string(), |(tree, node)| tree.alias_path(node))
+    }
+
+    /// Returns why a fact does not fit, with the name that its plan has now: facts reversed before it
+    /// may have given the plan its former name.
+    fn name_as_now(&self, reversed: &Fact, why: String) -> String {
+        let Some(id) = reversed.changed_nodes().first().copied() else {
+            return why;
+        };
+        let name = format!("`{}`", self.name_now(id));
+        let then = self.tree.get(id).map(|node| format!("`{}`", node.alias));
+        let why = why.replace(&format!("node {id}"), &name);
+        match then {
+            Some(then) => why.replace(&then, &name),
+            None => why,
+        }
     }
 
     /// Applies the inverse of a fact and returns it; `None` for facts that an undo does not revert.
@@ -468,9 +542,10 @@ impl UndoneState {
             operation: operation.id,
             why: format!("{why}; a later operation changed it"),
         };
+        self.refuse_impossible(operation, &reversed)?;
         self.tree
             .apply_facts([&reversed], operation.at)
-            .map_err(|FactMismatch(why)| changed_since(why))?;
+            .map_err(|FactMismatch(why)| changed_since(self.name_as_now(&reversed, why)))?;
         if let Fact::RecordChanged {
             record,
             before,

@@ -40,6 +40,7 @@ mod plan_gates;
 mod presence;
 mod prompts;
 mod races;
+mod refused_undos;
 mod reviews;
 mod search;
 mod shape;

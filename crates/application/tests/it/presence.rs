@@ -7,12 +7,14 @@ use application::move_node::{MoveRequest, move_node};
 use application::place_file::place_file;
 use application::rebuild_state::rebuild_state;
 use application::restore_version::restore_version;
+use application::set_progress::{ProgressRequest, set_progress};
 use application::show_node::show_node;
 use application::show_tree::show_tree;
+use application::undo::{UndoTarget, undo_operations};
 use application::{Context, FailureKind, Notice};
 use domain::approval::Force;
 use domain::ids::NodeId;
-use domain::node::{Content, Status};
+use domain::node::{Content, Progress, Status};
 use proptest::prelude::*;
 use testkit::FakeGit;
 
@@ -119,6 +121,25 @@ fn a_plan_comes_back_from_its_branch_with_everything_attached() {
     assert!(comments.len() == 1 && comments[0].open, "{comments:?}");
     let versions = list_versions(&here.ctx(), &words("scene-0101")).unwrap();
     assert_eq!(versions.versions.len(), 1);
+}
+
+#[test]
+fn an_undo_about_a_plan_of_another_branch_says_where_it_is() {
+    let here = Repository::new(World::with_story());
+    let request = ProgressRequest {
+        node: words("scene-0101"),
+        progress: Progress::Complete,
+    };
+    set_progress(&here.ctx(), &request).unwrap();
+    here.checkout("main", &[]);
+    let refused = undo_operations(&here.ctx(), UndoTarget::Newest).unwrap_err();
+    assert!(
+        refused.message.contains(
+            "`act-1/chapter-01/scene-0101` is not on this branch: it was last seen on feat"
+        ),
+        "{refused:?}"
+    );
+    assert_eq!(refused.next_steps, ["tl log", "git checkout feat"]);
 }
 
 #[test]

@@ -406,7 +406,7 @@ fn an_edit_since_the_change_keeps_it_from_being_undone_by_half() {
     assert_refused(
         undo_operations(&world.ctx(), UndoTarget::Newest),
         FailureKind::Conflict,
-        "cannot be undone by itself",
+        "cannot be undone by itself: the content of `act-1/chapter-08` has changed since",
     );
     assert!(world.files.text(&edited).unwrap().ends_with("More.\n"));
 }
