@@ -3,12 +3,16 @@
 //! Half-written plans are normal input, so a broken block is reported as a problem and is never an
 //! error. Edits work on lines, not on parsed YAML, so that comments, quoting and order are kept.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 /// Parsed front matter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrontMatter {
     pub keys: Map<String, Value>,
+    /// The items of values with numbers, as they are spelled in the file.
+    numbers: BTreeMap<String, Vec<String>>,
     /// The syntax error, if the block could not be parsed.
     pub problem: Option<FrontMatterProblem>,
 }
@@ -64,12 +68,14 @@ pub fn parse_front_matter(text: &str) -> FrontMatter {
     }
     match serde_saphyr::from_str::<Value>(block) {
         Ok(Value::Object(keys)) => FrontMatter {
+            numbers: spell_numbers(block, &keys),
             keys,
             problem: None,
         },
         Ok(Value::Null) => FrontMatter::default(),
         Ok(_) => FrontMatter {
             keys: Map::new(),
+            numbers: BTreeMap::new(),
             problem: Some(FrontMatterProblem {
                 line: 2,
                 message: "expected `key: value` lines between the two `---`".to_owned(),
@@ -77,6 +83,7 @@ pub fn parse_front_matter(text: &str) -> FrontMatter {
         },
         Err(error) => FrontMatter {
             keys: Map::new(),
+            numbers: BTreeMap::new(),
             problem: Some(FrontMatterProblem {
                 // The block starts on the file's second line.
                 line: error.location().map_or(2, |location| location.line() + 1),
@@ -84,6 +91,52 @@ pub fn parse_front_matter(text: &str) -> FrontMatter {
             }),
         },
     }
+}
+
+/// Returns the items of values with numbers as they are spelled: as a number, the id `002` would be
+/// `2.0`.
+fn spell_numbers(block: &str, keys: &Map<String, Value>) -> BTreeMap<String, Vec<String>> {
+    let entries = split_entries(block).into_iter();
+    let spelled = entries.filter_map(|(key, lines)| {
+        let key = key?;
+        let values = match keys.get(key)? {
+            Value::Array(values) => values.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        let raw = split_items(lines.split_once(':')?.1);
+        // With another number of items, they are not understood.
+        let is_needed = values.iter().any(Value::is_number) && raw.len() == values.len();
+        let items = values
+            .iter()
+            .zip(raw)
+            .filter_map(|(value, raw)| match value {
+                Value::Number(_) => Some(raw),
+                value => scalar_text(value),
+            });
+        is_needed.then(|| (key.to_owned(), items.collect()))
+    });
+    spelled.collect()
+}
+
+/// Splits a value into the items of its list, without quotes and comments.
+fn split_items(value: &str) -> Vec<String> {
+    let lines: Vec<&str> = value.lines().map(without_comment).collect();
+    let joined = lines.join("\n");
+    let joined = joined.trim();
+    let items: Vec<&str> = match joined.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
+        Some(list) => list.split(',').collect(),
+        None => joined
+            .lines()
+            .map(|line| line.trim().trim_start_matches("- "))
+            .collect(),
+    };
+    let items = items
+        .into_iter()
+        .map(|item| item.trim().trim_matches(['"', '\'']));
+    items
+        .filter(|item| !item.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Splits a block into entries with their lines; comments and blank lines in between have no key.
@@ -252,6 +305,13 @@ impl FrontMatter {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
+        let spelled = self
+            .numbers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(key));
+        if let Some((_, spelled)) = spelled {
+            return spelled.clone();
+        }
         match self.get_ignoring_case(key) {
             Some(Value::Array(items)) => items.iter().filter_map(scalar_text).collect(),
             Some(Value::Object(map)) => map.keys().cloned().collect(),

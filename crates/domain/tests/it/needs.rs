@@ -112,3 +112,23 @@ fn unknown_and_ambiguous_names_are_told() {
         &["`act-3` needs `chapter-01`, which could be any of act-1/chapter-01, act-2/chapter-01"],
     );
 }
+
+#[test]
+fn ids_in_needs_are_text_however_they_are_written() {
+    for (value, expected) in [
+        ("[002]", vec!["002"]),
+        ("002", vec!["002"]),
+        (
+            "[ 002, \"003\", 017a, 1e3 ] # two of them",
+            vec!["002", "003", "017a", "1e3"],
+        ),
+        (
+            "\n  - 002   # the first\n  - '003'\n  - chapter 4",
+            vec!["002", "003", "chapter 4"],
+        ),
+    ] {
+        let text = format!("---\nid: 004\nneeds: {value}\n---\n# Four\n");
+        let front = domain::front_matter::parse_front_matter(&text);
+        assert_eq!(front.get_list("needs"), expected, "{value}");
+    }
+}
