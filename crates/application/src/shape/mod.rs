@@ -313,7 +313,10 @@ fn prepare_change(
     }
     // After the references are rewritten, because a split and a merge start from the rewritten
     // texts.
-    compose_texts(ctx, tree, resolved, &layout, &after, &mut files, &mut texts)?;
+    let trees = (tree, &after);
+    compose_texts(
+        ctx, trees, resolved, &layout, &rewriter, &mut files, &mut texts,
+    )?;
     files.plan_writes(planned)?;
     let shape_texts = ShapeTexts {
         rewritten: texts.rewritten,
@@ -464,10 +467,10 @@ fn name_place(added: &AddedNode, after: &Tree, text: &str) -> String {
 /// Composes the texts of a new, split or merged plan.
 fn compose_texts(
     ctx: &Context<'_>,
-    tree: &Tree,
+    (tree, after): (&Tree, &Tree),
     resolved: &ResolvedChange<'_>,
     layout: &Layout,
-    after: &Tree,
+    rewriter: &ReferenceRewriter<'_>,
     files: &mut ShapeFiles,
     texts: &mut NewTexts,
 ) -> Result<(), Failure> {
@@ -518,7 +521,9 @@ fn compose_texts(
         let was = tree.get(new).and_then(|node| node.path.clone());
         let was = was.unwrap_or_default();
         let other = texts.removed.get(&old).cloned().unwrap_or_default();
-        let text = merge_texts(&files.current_text(ctx, &was), &other);
+        let text = merge_texts(&files.current_text(ctx, &was), &other, |name| {
+            rewriter.is_need_of_itself(new, name)
+        });
         let found = texts.observe(resolved.profile, level, &text);
         // As after a split: nobody approved the merged text.
         texts.rewritten.remove(&new);

@@ -46,6 +46,7 @@ mod search;
 mod shape;
 mod shape_attached;
 mod shape_on_disk;
+mod shape_references;
 mod shape_tickets;
 mod shared_state;
 mod story_progress;

@@ -9,6 +9,7 @@ mod facts;
 mod file_moves;
 mod layout;
 mod links;
+mod numbers;
 mod plan_texts;
 mod references;
 mod relocation;

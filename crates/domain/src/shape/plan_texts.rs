@@ -95,7 +95,7 @@ fn imitate_heading(
     })
 }
 
-fn capitalise(word: &str) -> String {
+pub(super) fn capitalise(word: &str) -> String {
     let mut chars = word.chars();
     match chars.next() {
         Some(first) => first.to_uppercase().chain(chars).collect(),
@@ -169,11 +169,15 @@ pub fn list_split_points(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns a text with another one at its end. Front matter of the second stays visible, as a code
-/// block: dropping it would lose text.
+/// Returns a text with another one at its end.
+///
+/// What either needs, the merged plan needs, except for itself: `is_itself` says which entries mean it.
+/// Other front matter of the second stays visible, as a code block: dropping it would lose text.
 #[must_use]
-pub fn merge_texts(text: &str, other: &str) -> String {
-    let (front, body) = front_matter::split_front_matter(other);
+pub fn merge_texts(text: &str, other: &str, is_itself: impl Fn(&str) -> bool) -> String {
+    let text = merge_needs(text, other, is_itself);
+    let other = front_matter::remove_keys(other, &["needs".to_owned()]);
+    let (front, body) = front_matter::split_front_matter(&other);
     let front = front.map(str::trim).filter(|front| !front.is_empty());
     let block = front.map(|front| format!("```yaml\n{front}\n```\n\n"));
     format!(
@@ -182,4 +186,58 @@ pub fn merge_texts(text: &str, other: &str) -> String {
         block.unwrap_or_default(),
         body.trim_start_matches(['\r', '\n'])
     )
+}
+
+/// Returns a text that needs what either needs, except for what `is_itself` names.
+fn merge_needs(text: &str, other: &str, is_itself: impl Fn(&str) -> bool) -> String {
+    let read = |text: &str| front_matter::parse_front_matter(text).get_list("needs");
+    let own = read(text);
+    let mut needs: Vec<String> = Vec::new();
+    for name in own.iter().cloned().chain(read(other)) {
+        if !is_itself(&name) && !needs.contains(&name) {
+            needs.push(name);
+        }
+    }
+    if needs == own {
+        return text.to_owned();
+    }
+    if needs.is_empty() {
+        return front_matter::remove_keys(text, &["needs".to_owned()]);
+    }
+    let quoted: Vec<String> = needs.iter().map(|name| quote_need(name)).collect();
+    front_matter::set_key(text, "needs", &format!("[{}]", quoted.join(", ")))
+}
+
+/// Returns an entry of a YAML list; quoted where it would be something else than text.
+fn quote_need(name: &str) -> String {
+    let is_plain = name.starts_with(char::is_alphabetic)
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_/. ~".contains(c));
+    match is_plain {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge_texts;
+
+    #[test]
+    fn a_merged_plan_needs_what_both_needed_except_itself() {
+        let merged = |text, other| merge_texts(text, other, |name| name == "chapter-02");
+        let one = "---\nneeds: [chapter-02]\n---\n# One\n";
+        assert_eq!(merged(one, "# Two\n"), "---\n---\n# One\n\n# Two\n");
+        let two = "---\nneeds:\n  - chapter-02\n  - 007\ntarget: 5\n---\n# Two\n";
+        assert_eq!(
+            merged("# One\n", two),
+            "---\nneeds: ['007']\n---\n\n# One\n\n```yaml\ntarget: 5\n```\n\n# Two\n"
+        );
+        let three = "---\nneeds: [chapter-03, chapter-01]\n---\n# Three\n";
+        assert_eq!(
+            merged("---\nneeds: [chapter-01]\nx: 1\n---\n# One\n", three),
+            "---\nneeds: [chapter-01, chapter-03]\nx: 1\n---\n# One\n\n# Three\n"
+        );
+    }
 }

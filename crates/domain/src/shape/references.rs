@@ -9,6 +9,8 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::links::{find_link_target, make_relative, resolve_relative};
+use super::numbers::respell_number;
+use super::plan_texts::capitalise;
 use super::{FileMoves, Layout};
 use crate::front_matter;
 use crate::ids::NodeId;
@@ -25,8 +27,8 @@ const REMOVED_PARENT: &str = "removed";
 
 /// Rewrites the references in texts from one tree to another.
 pub struct ReferenceRewriter<'a> {
-    before: NamedTree<'a>,
-    after: NamedTree<'a>,
+    pub(super) before: NamedTree<'a>,
+    pub(super) after: NamedTree<'a>,
     moves: &'a FileMoves,
     /// Nodes whose path of aliases changed, or that another one replaced.
     changed: HashSet<NodeId>,
@@ -37,13 +39,13 @@ pub struct ReferenceRewriter<'a> {
     plan_files: HashSet<&'a str>,
     /// Names of folders and files that contain more than the alias (`017-count`), with the new ones.
     entries: HashMap<String, String>,
-    labels: HashMap<String, Vec<&'a Level>>,
+    pub(super) labels: HashMap<String, Vec<&'a Level>>,
 }
 
 /// A tree with its nodes by alias.
-struct NamedTree<'a> {
-    tree: &'a Tree,
-    profiles: &'a [Profile],
+pub(super) struct NamedTree<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) profiles: &'a [Profile],
     by_alias: HashMap<&'a str, Vec<&'a Node>>,
     /// The nodes of a level by their numbers, for the levels that were asked for: reading every
     /// alias for every reference took three quarters of a change of shape.
@@ -107,7 +109,12 @@ impl<'a> NamedTree<'a> {
     }
 
     /// Resolves a label with digits: `Chapter 4`, `Scene 0204`, and `Scene 4` in its chapter.
-    fn resolve_number(&self, level: &Level, digits: &str, from: NodeId) -> Option<&'a Node> {
+    pub(super) fn resolve_number(
+        &self,
+        level: &Level,
+        digits: &str,
+        from: NodeId,
+    ) -> Option<&'a Node> {
         let is_of_level = |node: &&'a Node| node.level == level.name;
         if let Ok(read) = level.read_alias(digits) {
             // `scene-0204` repeats its chapter's number, so it means one scene of the whole act;
@@ -298,10 +305,21 @@ impl<'a> ReferenceRewriter<'a> {
             .tree
             .get(node)
             .and_then(|it| self.before.level_of(it));
-        let spelled = if word == old {
-            Some(new)
+        // `Interlude-02`: an alias with a capital, which a number alone would not rewrite.
+        let named: String = title
+            .chars()
+            .take_while(|c| is_word_char(*c) || *c == '-')
+            .collect();
+        let is_named = named.contains('-') && named.to_lowercase() == old.to_lowercase();
+        let (word, spelled) = if is_named {
+            let is_capital = named.starts_with(char::is_uppercase);
+            let new = if is_capital { capitalise(&new) } else { new };
+            (named, Some(new))
+        } else if word == old {
+            (word, Some(new))
         } else {
-            level.and_then(|level| respell_number(level, &word, &old, &new))
+            let spelled = level.and_then(|level| respell_number(level, &word, &old, &new));
+            (word, spelled)
         };
         match spelled {
             Some(spelled) => {
@@ -378,7 +396,8 @@ impl<'a> ReferenceRewriter<'a> {
     /// Rewrites an alias or a path of aliases.
     fn rewrite_reference(&self, word: &str, scope: &TextScope<'_>) -> Option<String> {
         let was = self.before.resolve_path(word, scope.node)?;
-        let (target, now) = self.find_target(was, scope)?;
+        let target = self.successor_of(was.id);
+        let now = self.after.tree.get(target)?;
         let depth = word.split('/').count();
         let full = self.after.tree.alias_path(now);
         let parts: Vec<&str> = full.split('/').collect();
@@ -388,10 +407,29 @@ impl<'a> ReferenceRewriter<'a> {
             let found = self.after.resolve_path(spelled, scope.node_after);
             found.is_some_and(|found| found.id == target)
         };
+        // Also what did not change itself: a plan that is added elsewhere may have this name.
+        if !self.is_changed(was, scope) && is_same(word) {
+            return None;
+        }
         // As short as it was, if that still means the same plan.
         let short = parts.get(parts.len().saturating_sub(depth)..)?.join("/");
-        let spelled = if is_same(&short) { short } else { full };
+        let is_clear = is_same(&short) && !self.has_left(was, now, depth, scope);
+        let spelled = if is_clear { short } else { full };
         (spelled != word).then_some(spelled)
+    }
+
+    /// Whether a plan left the surroundings of the text, in which its short name was clear: from
+    /// elsewhere it would mean the next plan of that name that is added nearby.
+    fn has_left(&self, was: &Node, now: &Node, depth: usize, scope: &TextScope<'_>) -> bool {
+        if self.after.level_of(now).is_some_and(Level::is_flat) {
+            return false;
+        }
+        let is_near = |tree: &NamedTree<'_>, node: &Node, from: NodeId| {
+            let above = tree.tree.ancestors(node);
+            let omitted = depth.checked_sub(1).and_then(|at| above.get(at));
+            omitted.is_none_or(|omitted| tree.lineage(from).contains(&omitted.id))
+        };
+        is_near(&self.before, was, scope.node) && !is_near(&self.after, now, scope.node_after)
     }
 
     /// Rewrites an entry of `needs` that would be ambiguous or mean another plan.
@@ -415,10 +453,7 @@ impl<'a> ReferenceRewriter<'a> {
             let near = self.before.resolve_path(name, scope.node)?;
             self.find_target(near, scope).map(|_| near)
         })?;
-        let target = match self.replaced {
-            Some((old, new)) if old == was.id => new,
-            _ => was.id,
-        };
+        let target = self.successor_of(was.id);
         let is_same = |spelled: &str| {
             let found = self.after.resolve_need(spelled, scope.node_after);
             found.is_some_and(|found| found.id == target)
@@ -455,22 +490,37 @@ impl<'a> ReferenceRewriter<'a> {
         (!is_taken(&spelled)).then_some(spelled)
     }
 
-    /// Returns the plan that a resolved reference means after the change, if anything changed.
-    fn find_target(&self, was: &Node, scope: &TextScope<'_>) -> Option<(NodeId, &'a Node)> {
-        let target = match self.replaced {
-            Some((old, new)) if old == was.id => new,
-            _ => was.id,
-        };
+    /// Returns the plan that references to a plan mean after the change.
+    pub(super) fn successor_of(&self, node: NodeId) -> NodeId {
+        match self.replaced {
+            Some((old, new)) if old == node => new,
+            _ => node,
+        }
+    }
+
+    /// Whether a plan, one above it or the one that names it has another path.
+    fn is_changed(&self, was: &Node, scope: &TextScope<'_>) -> bool {
+        let mut lineage = self.before.lineage(was.id).into_iter();
         // From another place, the same name may mean another plan.
-        let is_changed = self.changed.contains(&was.id)
-            || self.changed.contains(&scope.node)
-            || self
-                .before
-                .lineage(was.id)
-                .iter()
-                .any(|id| self.changed.contains(id));
-        let now = self.after.tree.get(target).filter(|_| is_changed)?;
-        Some((target, now))
+        self.changed.contains(&scope.node) || lineage.any(|id| self.changed.contains(&id))
+    }
+
+    /// Returns the plan that a resolved reference means after the change, if anything changed.
+    pub(super) fn find_target(
+        &self,
+        was: &Node,
+        scope: &TextScope<'_>,
+    ) -> Option<(NodeId, &'a Node)> {
+        let target = self.successor_of(was.id);
+        let now = self.after.tree.get(target)?;
+        self.is_changed(was, scope).then_some((target, now))
+    }
+
+    /// Whether an entry of `needs` means the plan itself after the change.
+    #[must_use]
+    pub fn is_need_of_itself(&self, node: NodeId, name: &str) -> bool {
+        let found = self.after.resolve_need(name, node);
+        found.is_some_and(|found| found.id == node)
     }
 
     /// Rewrites the target of a link: `../chapter-04/plan.md`.
@@ -494,143 +544,15 @@ impl<'a> ReferenceRewriter<'a> {
         }
         Some(make_relative(scope.new_folder, &moved))
     }
-
-    /// Rewrites the numbers after labels: `Chapter 4`, `главы 4–6`.
-    fn rewrite_labels(&self, body: &str, scope: &TextScope<'_>) -> String {
-        let mut result = String::with_capacity(body.len());
-        let mut rest = body;
-        while let Some(start) = rest.find(char::is_alphabetic) {
-            let (before, from) = rest.split_at(start);
-            result.push_str(before);
-            let end = from
-                .find(|c: char| !c.is_alphanumeric())
-                .unwrap_or(from.len());
-            let (word, after) = from.split_at(end);
-            result.push_str(word);
-            rest = after;
-            let levels = self.labels.get(&word.to_lowercase());
-            if let Some((levels, gap)) = levels.zip(number_gap(after)) {
-                let (skipped, numbers) = after.split_at(gap);
-                result.push_str(skipped);
-                let used = self.rewrite_numbers(numbers, levels, scope, &mut result);
-                rest = numbers.get(used..).unwrap_or_default();
-            }
-        }
-        result.push_str(rest);
-        result
-    }
-
-    /// Rewrites a number and those that follow it in a list or range. Returns the bytes read.
-    fn rewrite_numbers(
-        &self,
-        text: &str,
-        levels: &[&Level],
-        scope: &TextScope<'_>,
-        result: &mut String,
-    ) -> usize {
-        let mut used = 0;
-        loop {
-            let rest = text.get(used..).unwrap_or_default();
-            let digits = leading_digits(rest);
-            // `4th` and `4a` are words, not numbers of plans.
-            let is_number = !digits.is_empty()
-                && !rest
-                    .get(digits.len()..)
-                    .and_then(|rest| rest.chars().next())
-                    .is_some_and(char::is_alphanumeric);
-            if !is_number {
-                return used;
-            }
-            result.push_str(&self.respell(digits, levels, scope));
-            used += digits.len();
-            let after = text.get(used..).unwrap_or_default();
-            let Some(separator) = list_separator(after) else {
-                return used;
-            };
-            result.push_str(separator);
-            used += separator.len();
-        }
-    }
-
-    /// Returns the digits after a label for the tree after the change.
-    fn respell(&self, digits: &str, levels: &[&Level], scope: &TextScope<'_>) -> String {
-        let spelled = levels.iter().find_map(|level| {
-            let was = self.before.resolve_number(level, digits, scope.node)?;
-            let (target, now) = self.find_target(was, scope)?;
-            let spelled = respell_number(level, digits, &was.alias, &now.alias)?;
-            // The new number must mean the same plan from here; otherwise the sentence keeps the
-            // old one, which a person notices, instead of a wrong one, which nobody does.
-            let found = self.after.resolve_number(level, &spelled, scope.node_after);
-            found
-                .is_some_and(|found| found.id == target)
-                .then_some(spelled)
-        });
-        spelled.unwrap_or_else(|| digits.to_owned())
-    }
 }
 
 /// The plan a text belongs to, and its folders before and after.
-struct TextScope<'s> {
-    node: NodeId,
+pub(super) struct TextScope<'s> {
+    pub(super) node: NodeId,
     /// The plan it belongs to after the change: another one if it is merged.
-    node_after: NodeId,
-    folder: &'s str,
-    new_folder: &'s str,
-}
-
-/// Spells a number for another alias the way it was spelled: `4`, `04`, or with the parent's digits.
-fn respell_number(level: &Level, digits: &str, old: &str, new: &str) -> Option<String> {
-    let (was, now) = (level.number_of(old)?, level.number_of(new)?);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let bare = |alias: &str| {
-        let rest = alias.strip_prefix(level.alias.literal_prefix())?;
-        rest.bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| rest.to_owned())
-    };
-    // Spelled with the parent's digits (`Scene 0204`), so it is spelled like that again.
-    if level.alias.contains_parent() && bare(old).as_deref() == Some(digits) {
-        return bare(new).or_else(|| Some(now.to_string()));
-    }
-    let is_own = digits.parse() == Ok(was);
-    // Leading zeros are kept as wide as the author wrote them.
-    let width = if digits.starts_with('0') {
-        digits.len()
-    } else {
-        0
-    };
-    is_own.then(|| format!("{now:0width$}"))
-}
-
-/// Returns the length of what may be between a label and its number.
-fn number_gap(after: &str) -> Option<usize> {
-    let rest = after.trim_start_matches(['.', ' ', '\u{a0}', '№', '#', '*', '_']);
-    let gap = after.len() - rest.len();
-    let starts = rest.starts_with(|c: char| c.is_ascii_digit());
-    // `chapter-04` is an alias and no label with a number.
-    (gap > 0 && gap <= 4 && starts).then_some(gap)
-}
-
-/// Returns the separator of a list or range of numbers at the start of a text, if a number follows.
-fn list_separator(text: &str) -> Option<&str> {
-    const SEPARATORS: &[&str] = &[
-        "–", "—", "-", ", ", " and ", " & ", " и ", " – ", " — ", " - ", "/",
-    ];
-    let separator = SEPARATORS
-        .iter()
-        .find(|separator| text.starts_with(**separator))?;
-    let rest = text.get(separator.len()..)?;
-    let is_number = rest.starts_with(|c: char| c.is_ascii_digit());
-    is_number.then(|| text.get(..separator.len())).flatten()
-}
-
-fn leading_digits(text: &str) -> &str {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    text.get(..end).unwrap_or_default()
+    pub(super) node_after: NodeId,
+    pub(super) folder: &'s str,
+    pub(super) new_folder: &'s str,
 }
 
 /// Returns the byte offset of the first heading line.

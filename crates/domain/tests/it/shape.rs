@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use domain::approval::Approval;
 use domain::cascade::{CascadeContext, reevaluate_subtree};
 use domain::fact::Fact;
+use domain::front_matter::parse_front_matter;
 use domain::ids::{NodeId, OperationId, Principal};
 use domain::needs::resolve_need;
 use domain::node::{Content, Description, Node, NodeStatus, Progress, Status};
@@ -519,7 +520,15 @@ fn change(book: &Book, request: &ShapeRequest) -> Result<Changed, ShapeRefused> 
     }
     if let Some((old, new)) = layout.replaced {
         let node = book.tree.get(new).unwrap();
-        let text = merge_texts(&rewritten[&new], &rewritten[&old]);
+        let text = merge_texts(&rewritten[&new], &rewritten[&old], |name| {
+            rewriter.is_need_of_itself(new, name)
+        });
+        let needs = parse_front_matter(&text).get_list("needs");
+        assert!(
+            !needs
+                .iter()
+                .any(|name| rewriter.is_need_of_itself(new, name))
+        );
         let path = after.get(new).unwrap().path.clone().unwrap();
         texts.rewritten.remove(&new);
         texts
