@@ -404,9 +404,8 @@ impl From<ShapeRefused> for Failure {
                         guide_address("custom-profiles")
                     ))
             }
-            ShapeRefused::NoSplitPoint { .. } => {
-                failure.with_step("tl show NODE   # its headings; a line number works as well")
-            }
+            // The use case knows the headings.
+            ShapeRefused::NoSplitPoint { .. } => failure,
             _ => failure.with_step("tl tree"),
         }
     }

@@ -27,9 +27,11 @@ use domain::policy::SignaturePolicy;
 use domain::ports::{Snapshot, Transaction};
 use domain::profile::{Level, Profile};
 use domain::shape::{
-    AddedNode, FileMoves, Layout, ReferenceRewriter, ShapeContext, ShapeRequest, ShapeTexts,
-    apply_layout, compose_new_text, decide_shape_facts, merge_texts, plan_layout, split_text,
+    AddedNode, FileMoves, Layout, ReferenceRewriter, ShapeContext, ShapeRefused, ShapeRequest,
+    ShapeTexts, apply_layout, compose_new_text, decide_shape_facts, list_split_points, merge_texts,
+    plan_layout, split_text,
 };
+use domain::shell_line::quote_word;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use schemars::JsonSchema;
@@ -44,6 +46,7 @@ use self::shape_files::ShapeFiles;
 pub(crate) use self::shape_files::list_files_below;
 use self::ticket_shape::try_change_tickets;
 use crate::claim_node::{carry_renamed_claims, refuse_claim_of_other};
+use crate::completion::follow_reopened;
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::duplicate_ids::relabel_remaining;
@@ -297,7 +300,8 @@ fn prepare_change(
         profile: resolved.profile,
         next_id: tx.next_node_id()?,
     };
-    let layout = plan_layout(shape, &resolved.request)?;
+    let layout = plan_layout(shape, &resolved.request)
+        .map_err(|refused| refuse_layout(tree, &resolved.request, refused))?;
     resolved.refuse_taken(&layout)?;
     let mut moves = FileMoves::from_layout(tree, resolved.profile, &layout);
     // Before the references: a link to a file that is left has to lead there.
@@ -328,6 +332,7 @@ fn prepare_change(
             && ctx.policy.signatures == SignaturePolicy::Off,
     };
     let mut facts = decide_shape_facts(tree, &layout, &shape_texts, now);
+    follow_reopened(ctx, &*tx, &mut facts)?;
     follow_left_work(ctx, &*tx, &texts.all, &mut facts)?;
     follow_removed_work(ctx, &*tx, layout.replaced, &mut facts)?;
     facts.extend(relabel_remaining(ctx, tree, &layout));
@@ -360,6 +365,39 @@ fn prepare_change(
         texts: texts.all,
         attached,
     })
+}
+
+/// Maximum number of headings that are offered to split a plan at.
+const MAX_OFFERED_HEADINGS: usize = 4;
+
+/// Returns the refusal of a split with the headings at which the plan can be split.
+fn refuse_split_point(path: &str, text: &str, refused: ShapeRefused) -> Failure {
+    let mut failure = Failure::from(refused);
+    let points = list_split_points(text);
+    let points = points.iter().take(MAX_OFFERED_HEADINGS);
+    let steps = points.map(|heading| format!("tl split {path} --at {}", quote_word(heading)));
+    failure.next_steps = steps.collect();
+    if failure.next_steps.is_empty() {
+        failure.next_steps.push(format!("tl show {path}"));
+    }
+    failure
+}
+
+/// Returns the refusal of a layout. A name that is taken is named with its parent: alone it may mean
+/// several plans.
+fn refuse_layout(tree: &Tree, request: &ShapeRequest, refused: ShapeRefused) -> Failure {
+    let parent = match request {
+        ShapeRequest::Insert { place, .. } => place.parent,
+        ShapeRequest::Rename { node, .. } => tree.get(*node).and_then(|node| node.parent),
+        _ => None,
+    };
+    match (refused, parent.and_then(|parent| tree.get(parent))) {
+        (ShapeRefused::Taken { alias }, Some(parent)) => ShapeRefused::Taken {
+            alias: format!("{}/{alias}", tree.alias_path(parent)),
+        }
+        .into(),
+        (refused, _) => refused.into(),
+    }
 }
 
 /// Describes where a plan was moved from, if it is below another parent now.
@@ -496,7 +534,8 @@ fn compose_texts(
             let node = tree.get(*node).ok_or_else(|| missing(*node))?;
             let was = node.path.clone().unwrap_or_default();
             let whole = files.current_text(ctx, &was);
-            let (first, second) = split_text(&whole, at)?;
+            let (first, second) = split_text(&whole, at)
+                .map_err(|refused| refuse_split_point(&tree.alias_path(node), &whole, refused))?;
             let heading = text.lines().next().unwrap_or_default();
             text = match title {
                 // The second part begins with a heading of its own kind already.

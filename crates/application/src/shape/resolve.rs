@@ -6,7 +6,8 @@ use domain::node::Node;
 use domain::node_reference::{NodeReference, Unresolved};
 use domain::ports::Snapshot;
 use domain::profile::{Level, Profile};
-use domain::shape::{Layout, Place, Position, ShapeRequest};
+use domain::shape::{Layout, Place, Position, ShapeRefused, ShapeRequest};
+use domain::shell_line::quote_word;
 use domain::suggest::nearest_hint;
 use domain::tree::Tree;
 
@@ -167,7 +168,7 @@ pub(super) fn resolve_change<'p>(
             children_from,
         } => {
             let node = find(node)?;
-            refuse_without_position(ctx, node)?;
+            refuse_without_position(ctx, node, title.as_deref())?;
             // A child of this plan: its alias alone may be that of another parent's child as well.
             let from = children_from.as_ref().map(|name| {
                 let own = tree.children(node.id).find(|child| child.alias == *name);
@@ -378,7 +379,7 @@ fn resolve_insert<'p>(
     let found = find_named(ctx, state, tree, std::slice::from_ref(&path));
     let missing = match found {
         Ok(node) => {
-            refuse_without_position(ctx, node)?;
+            refuse_without_position(ctx, node, title.as_deref())?;
             let profile = profile_of(ctx, node)?;
             let level = profile.find_level(&node.level).ok_or(Unresolved::Nothing)?;
             let position = match after {
@@ -414,6 +415,7 @@ fn resolve_insert<'p>(
         (None, above) => Some(above.join("/")),
     };
     let parent = resolve_parent(ctx, state, tree, level, above.as_deref())?;
+    refuse_name_of_other_parent(profile, level, parent.and_then(|id| tree.get(id)), alias)?;
     let number = level.number_of(alias);
     let place = Place {
         parent,
@@ -421,6 +423,29 @@ fn resolve_insert<'p>(
     };
     let name = number.is_none().then(|| alias.to_owned());
     Ok(new_plan(profile, level, place, name, title, "insert"))
+}
+
+/// Refuses an alias that names another parent than the one it is given below: its own number alone
+/// would mean another place.
+fn refuse_name_of_other_parent(
+    profile: &Profile,
+    level: &Level,
+    parent: Option<&Node>,
+    alias: &str,
+) -> Result<(), ShapeRefused> {
+    let read = level.alias.parse_exact_alias(alias, &level.numbers);
+    let (Some(parent), Some(read)) = (parent, read) else {
+        return Ok(());
+    };
+    let above = profile.find_level(&parent.level);
+    let number = above.and_then(|level| level.number_of(&parent.alias));
+    if read.belongs_to(&parent.alias, number) {
+        return Ok(());
+    }
+    Err(ShapeRefused::NameOfOtherParent {
+        alias: read.alias,
+        parent: parent.alias.clone(),
+    })
 }
 
 /// Chooses the id of a new plan: the wanted one, if nothing has it, or the next free one.
@@ -442,7 +467,11 @@ fn choose_new_id(
 }
 
 /// Refuses a place before or after a plan with an id, which has no position among its siblings.
-fn refuse_without_position(ctx: &Context<'_>, node: &Node) -> Result<(), Failure> {
+fn refuse_without_position(
+    ctx: &Context<'_>,
+    node: &Node,
+    title: Option<&str>,
+) -> Result<(), Failure> {
     let level = profile_of(ctx, node)?.find_level(&node.level);
     if !level.is_some_and(Level::is_flat) {
         return Ok(());
@@ -451,8 +480,12 @@ fn refuse_without_position(ctx: &Context<'_>, node: &Node) -> Result<(), Failure
         "`{}` has an id and no number, so nothing comes right before or after it",
         node.alias
     );
+    let title = quote_word(title.unwrap_or("TITLE"));
     Err(Failure::refused(what)
-        .with_step(format!("tl add {} --under {}", node.level, node.alias))
+        .with_step(format!(
+            "tl add {} --under {} --title {title}",
+            node.level, node.alias
+        ))
         .with_step(format!(
             "tl ticket split {} TITLE   # the parts below it",
             node.alias
@@ -493,9 +526,13 @@ fn resolve_renumber<'p>(
         },
         (None, false) => {
             let path = tree.alias_path(node);
+            let siblings = tree.nodes().filter(|it| it.parent == node.parent);
+            let taken = siblings.filter(|it| it.level == node.level);
+            let last = taken.filter_map(|it| level.number_of(&it.alias)).max();
+            let free = last.unwrap_or_default() + 1;
             return Err(
                 Failure::invalid(format!("which number should `{path}` get?"))
-                    .with_step(format!("tl renumber {path} 7        # a free number"))
+                    .with_step(format!("tl renumber {path} {free}   # a free number"))
                     .with_step(format!(
                         "tl renumber {path} --children   # close the gaps below it"
                     )),

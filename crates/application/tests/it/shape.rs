@@ -331,7 +331,7 @@ fn a_name_is_refused_for_what_is_wrong_with_it() {
         name: Some("chapter-03".to_owned()),
         title: None,
     };
-    let taken = "`chapter-03` exists already";
+    let taken = "`act-1/chapter-03` exists already";
     assert_refused(change(&world, add), FailureKind::Conflict, taken);
 }
 

@@ -1,9 +1,14 @@
-//! References in plans after a change of shape: what is followed, what is qualified, what stays.
+//! References in plans after a change of shape: what is followed, what is qualified, what stays; and
+//! names that a change refuses.
 
+use application::FailureKind;
+use application::set_progress::{ProgressRequest, set_progress};
 use application::shape::{MoveTarget, ShapeChange};
+use application::show_node::show_node;
+use domain::node::Progress;
 
 use crate::shape::{change, insert};
-use crate::world::{World, words};
+use crate::world::{World, assert_refused, words};
 
 fn chapter_file(act: u32, chapter: u32) -> String {
     format!("acts/act-{act}/chapters/chapter-{chapter:02}/plan.md")
@@ -178,4 +183,74 @@ fn a_merged_plan_does_not_need_itself() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_complete_plan_is_open_again_with_unfinished_work_merged_into_it() {
+    let world = two_acts();
+    let complete = |node: &str| {
+        let request = ProgressRequest {
+            node: words(node),
+            progress: Progress::Complete,
+        };
+        set_progress(&world.ctx(), &request).unwrap();
+    };
+    let progress = |node: &str| show_node(&world.ctx(), &words(node)).unwrap().progress;
+    complete("act-1/chapter-01/scene-0101");
+    merge(
+        &world,
+        "act-1/chapter-01/scene-0102",
+        "act-1/chapter-01/scene-0101",
+    );
+    assert_eq!(progress("act-1/chapter-01/scene-0101"), Progress::Active);
+    complete("act-1/chapter-02/scene-0201");
+    complete("act-1/chapter-02/scene-0202");
+    merge(
+        &world,
+        "act-1/chapter-02/scene-0202",
+        "act-1/chapter-02/scene-0201",
+    );
+    assert_eq!(progress("act-1/chapter-02/scene-0201"), Progress::Complete);
+}
+
+#[test]
+fn a_plan_is_not_inserted_under_the_name_of_another_parents_plan() {
+    let world = two_acts();
+    assert_refused(
+        insert(&world, "act-1/chapter-02/scene-0301"),
+        FailureKind::Invalid,
+        "its name says another parent",
+    );
+}
+
+#[test]
+fn refused_changes_name_steps_that_are_possible() {
+    let world = two_acts();
+    let steps = |refused: ShapeChange| change(&world, refused).unwrap_err().next_steps;
+    let taken = ShapeChange::Add {
+        level: "chapter".to_owned(),
+        under: Some("act-1".to_owned()),
+        name: Some("chapter-02".to_owned()),
+        title: None,
+    };
+    assert!(steps(taken)[0].starts_with("tl insert act-1/chapter-02 "));
+    let unnumbered = ShapeChange::Renumber {
+        node: words("act-1/chapter-01"),
+        id: None,
+    };
+    assert_eq!(
+        steps(unnumbered)[0],
+        "tl renumber act-1/chapter-01 4   # a free number"
+    );
+    let file = chapter_file(1, 1);
+    world
+        .files
+        .edit(&file, "# One\n\nText.\n\n## The door\n\nMore.\n");
+    let split = ShapeChange::Split {
+        node: words("act-1/chapter-01"),
+        at: "nowhere".to_owned(),
+        title: None,
+        children_from: None,
+    };
+    assert_eq!(steps(split)[0], "tl split act-1/chapter-01 --at 'The door'");
 }

@@ -214,7 +214,7 @@ fn what_cannot_be_undone_says_why() {
         &project,
         &["undo", "2"],
         "refused",
-        &["observed new plan files", "remove the files"],
+        &["observed new plan files", "does not remove them"],
     );
     project.ok(&["undo"]);
     assert_refused(

@@ -10,7 +10,7 @@ use super::Layout;
 use crate::approval::{Approval, Condemnation};
 use crate::fact::Fact;
 use crate::ids::NodeId;
-use crate::node::{Content, Node, ParentVersion};
+use crate::node::{Content, Node, ParentVersion, Progress};
 use crate::observation::{
     NewNode, ObservedContent, ObservedFile, OwningNode, facts_from_observations,
 };
@@ -81,6 +81,7 @@ pub fn decide_shape_facts(
         }
     }
     push_verdict_facts(tree, layout, texts, &mut facts);
+    facts.extend(reopen_merged_plan(tree, layout));
     let removed = layout.removed.iter().filter_map(|id| tree.get(*id));
     facts.extend(removed.map(|node| {
         // A removal says exactly what is removed, so it has to name the text as the facts before
@@ -94,6 +95,20 @@ pub fn decide_shape_facts(
         }
     }));
     facts
+}
+
+/// Opens a complete plan that takes over what was not complete. Tickets say in their files how far they
+/// are.
+fn reopen_merged_plan(tree: &Tree, layout: &Layout) -> Option<Fact> {
+    let (old, new) = layout.replaced?;
+    let (old, new) = (tree.get(old)?, tree.get(new)?);
+    let is_done = |node: &Node| node.progress == Progress::Complete;
+    let is_reopened = is_done(new) && !is_done(old) && new.description.work.is_none();
+    is_reopened.then_some(Fact::ProgressChanged {
+        node: new.id,
+        before: new.progress,
+        after: Progress::Active,
+    })
 }
 
 /// Adds the facts that bind approvals and condemnations to the rewritten texts.
