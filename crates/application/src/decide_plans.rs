@@ -466,8 +466,17 @@ impl<'d> PlanBatch<'d> {
             }
         };
         self.plans.push(plan);
-        if !facts.is_empty() {
+        // Also what is approved again with its parent: the person was asked about it.
+        let was_approved = self
+            .pending
+            .tree
+            .get(node.id)
+            .is_some_and(|before| before.status() == Status::Approved);
+        let follows = matches!(self.decision, BatchDecision::Approve { .. }) && !was_approved;
+        if !facts.is_empty() || follows {
             self.decided.push(node.id);
+        }
+        if !facts.is_empty() {
             self.pending.push_facts(facts);
         }
         Ok(())

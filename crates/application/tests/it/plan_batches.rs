@@ -117,6 +117,23 @@ fn one_answer_approves_a_subtree_in_one_operation_and_one_undo_reverts_it() {
     assert_eq!(statuses(&world), [Status::Draft; 4]);
 }
 
+#[test]
+fn a_batch_counts_the_plans_that_are_approved_with_their_parents() {
+    let world = drafts();
+    let question = ask(&world, &below("act-1", WaitingPlans::All));
+    approve(&world, &question.asked_questions()).unwrap();
+    world.files.edit(ACT, "# act-1\n\nAnother lighthouse.\n");
+    let question = ask(&world, &below("act-1", WaitingPlans::All));
+    assert_eq!(question.questions.len(), 4);
+    let done = approve(&world, &question.asked_questions()).unwrap();
+    assert_eq!(
+        (done.plans.len(), &*done.message),
+        (4, "4 plans are approved")
+    );
+    assert!(done.changed_entities.is_empty(), "{done:?}");
+    assert_eq!(statuses(&world), [Status::Approved; 4]);
+}
+
 /// In a batch a parent is read once for all its children.
 #[test]
 fn a_batch_records_the_approvals_that_its_plans_get_one_by_one() {
