@@ -2,7 +2,7 @@
 //!
 //! The other choices, editing or planning again, are ordinary changes of the text.
 
-use domain::approval::{ApprovalRequest, Force, decide_approval};
+use domain::approval::{ApprovalRefused, ApprovalRequest, Force, decide_approval};
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::{Node, Status};
@@ -197,6 +197,9 @@ pub struct KeepOutcome {
     pub reinstated_entities: Vec<TransitionView>,
     /// Nodes that could not be kept, with the reason.
     pub refused: Vec<RefusedView>,
+    /// What has to be decided before these can be kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next_steps: Vec<String>,
     pub operation: Option<OperationId>,
 }
 
@@ -232,6 +235,7 @@ pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome,
             kept: vec![kept],
             reinstated_entities: reinstated,
             refused: Vec::new(),
+            next_steps: Vec::new(),
             operation: Some(operation),
         })
     })
@@ -265,6 +269,7 @@ pub fn keep_all(
             kept: Vec::new(),
             reinstated_entities: Vec::new(),
             refused,
+            next_steps: list_first_steps(ctx, &tree, &plans, &kept),
             operation: None,
         };
         if kept.is_empty() {
@@ -318,8 +323,18 @@ fn keep_within(
         },
         &resolve_deciding_policy(ctx, &*tx)?,
     );
-    let mut facts = keep_stale_node(&path, &node, parent.as_ref(), approval)
-        .map_err(|refused| describe_refusal(ctx, refused))?;
+    let mut facts = match keep_stale_node(&path, &node, parent.as_ref(), approval) {
+        Ok(facts) => facts,
+        Err(refused) => {
+            let ancestors = load_ancestors(&*tx, &node)?;
+            let first = find_undecided_above(ctx, &ancestors);
+            let first = match first {
+                Some(first) => Some((load_node_path(&*tx, first)?, first.status())),
+                None => None,
+            };
+            return Err(describe_refusal(ctx, refused, first));
+        }
+    };
     cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
     let changed = collect_transitions(&*tx, &facts, Some(id))?;
     let mut operation = ctx.new_operation(Verb::Revalidate, format!("keep {path} as it is"));
@@ -333,17 +348,47 @@ fn keep_within(
     ))
 }
 
-/// Describes why a plan cannot be kept, with the step about the parent that comes first.
-fn describe_refusal(ctx: &Context<'_>, refused: KeepRefused) -> Failure {
-    let step = match &refused {
-        KeepRefused::ParentNotApproved { parent, status, .. } => {
-            Some(decision_next_step(ctx, parent, *status))
-        }
-        KeepRefused::NotStale { .. } | KeepRefused::Approval(_) => None,
-    };
-    let failure = Failure::from(refused);
-    match step {
-        Some(step) => failure.with_step(step),
-        None => failure,
+/// Describes why a plan cannot be kept; below undecided plans with the step about the topmost of them.
+fn describe_refusal(
+    ctx: &Context<'_>,
+    refused: KeepRefused,
+    first: Option<(String, Status)>,
+) -> Failure {
+    let is_below_undecided = matches!(
+        refused,
+        KeepRefused::ParentNotApproved { .. }
+            | KeepRefused::Approval(ApprovalRefused::ParentNotApproved { .. })
+    );
+    let mut failure = Failure::from(refused);
+    if let Some((path, status)) = first.filter(|_| is_below_undecided) {
+        failure.next_steps = vec![first_step(ctx, &path, status)];
     }
+    failure
+}
+
+/// Returns the step about the topmost undecided plan above one that cannot be kept yet.
+fn first_step(ctx: &Context<'_>, path: &str, status: Status) -> String {
+    let step = decision_next_step(ctx, path, status);
+    format!("{step}   # it comes first")
+}
+
+/// Returns the steps that come before plans which could not be kept.
+fn list_first_steps(
+    ctx: &Context<'_>,
+    tree: &Tree,
+    plans: &[NodeId],
+    kept: &[NodeId],
+) -> Vec<String> {
+    let mut steps: Vec<String> = Vec::new();
+    let refused = plans.iter().filter(|id| !kept.contains(id));
+    for node in refused.filter_map(|id| tree.get(*id)) {
+        let first = find_undecided_above(ctx, tree.ancestors(node));
+        if let Some(first) = first.filter(|first| !kept.contains(&first.id)) {
+            let step = first_step(ctx, &tree.alias_path(first), first.status());
+            if !steps.contains(&step) {
+                steps.push(step);
+            }
+        }
+    }
+    steps
 }

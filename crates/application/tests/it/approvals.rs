@@ -471,3 +471,20 @@ fn refusals_name_the_plan_so_that_the_step_finds_it() {
     let kept = keep(&world, "act-2/chapter-01", None).unwrap_err();
     assert!(kept.message.contains("`act-2/chapter-01`"), "{kept:?}");
 }
+
+#[test]
+fn keeping_below_a_draft_leads_to_the_topmost_plan_without_a_decision() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1, another way\n");
+    let request = KeepRequest {
+        node: words("scene-0101"),
+        force: Force::No,
+        shown: None,
+    };
+    let first = ["tl approve act-1   # it comes first"];
+    let refused = keep_one(&world.ctx(), &request).unwrap_err();
+    assert_eq!(refused.next_steps, first);
+    let kept = keep_all(&world.ctx(), &words("act-1"), Force::No, None).unwrap();
+    assert_eq!((kept.kept.len(), kept.refused.len()), (0, 2));
+    assert_eq!(kept.next_steps, first);
+}

@@ -180,10 +180,14 @@ fn print_kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
         0 => Ok(ExitCode::Done),
         // The outcome is printed already; a second JSON document would break the caller's parser.
         _ if ui.json => Ok(ExitCode::Failed),
-        number => Err(Failure::refused(format!(
-            "{} cannot be kept",
-            count_with_noun(number, "plan", "plans")
-        ))),
+        number => {
+            let failure = Failure::refused(format!(
+                "{} cannot be kept",
+                count_with_noun(number, "plan", "plans")
+            ));
+            let steps = outcome.next_steps.iter().cloned();
+            Err(steps.fold(failure, Failure::with_step))
+        }
     }
 }
 
