@@ -8,6 +8,7 @@ use domain::node::Node;
 use domain::outline::{Outline, OutlineEntry, read_synopsis};
 use domain::plan_document::{MILESTONES_PROFILE, render_node_markdown};
 use domain::ports::{Snapshot, StoreFault};
+use domain::profile::{locate_items, locate_output, locate_plan};
 use domain::record;
 use domain::tick::TickState;
 use domain::tree::Tree;
@@ -238,4 +239,25 @@ fn outline_title(
     Ok(novel
         .and_then(|novel| novel.novel)
         .unwrap_or_else(|| "Outline".to_owned()))
+}
+
+/// Refuses to write an outline over the file of a plan, its prose or its items.
+///
+/// # Errors
+/// When `path`, relative to `directory`, is such a file.
+pub fn refuse_plan_file(ctx: &Context<'_>, directory: &str, path: &str) -> Result<(), Failure> {
+    let file = ctx.files.resolve_path(Some(directory), path);
+    let Some(file) = file else { return Ok(()) };
+    let profiles = ctx.profiles;
+    let locate = [locate_plan, locate_output, locate_items];
+    if locate
+        .iter()
+        .all(|locate| locate(profiles, &file).is_none())
+    {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "`{file}` is the file of a plan: an outline would replace it"
+    ))
+    .with_step("tl outline --output outline.md"))
 }

@@ -1,6 +1,7 @@
 //! Outline and statistics of a project.
 
-use application::make_outline::{OutlineRequest, make_outline};
+use application::FailureKind;
+use application::make_outline::{OutlineRequest, make_outline, refuse_plan_file};
 use application::plan_documents::create::create_document;
 use application::plan_stats::{NodeCounts, StatsRequest, plan_stats};
 use application::shape::ShapeChange;
@@ -8,7 +9,7 @@ use domain::burn_up::PlanTotals;
 use domain::profile::built_in_profile;
 
 use crate::shape::change;
-use crate::world::{ACT, CHAPTER, World, words};
+use crate::world::{ACT, CHAPTER, SCENE, World, assert_refused, words};
 
 const PROSE: &str = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
 
@@ -211,4 +212,17 @@ fn statistics_count_what_the_tree_has_with_one_line_per_level() {
     // The child ticket is a level deeper, and is a ticket all the same.
     assert_eq!(levels, [("ticket", 2), ("scenario", 1)]);
     assert_eq!(stats.total.plans, 3);
+}
+
+#[test]
+fn an_outline_replaces_no_plan() {
+    let world = World::with_story();
+    for path in [ACT, SCENE, PROSE] {
+        assert_refused(
+            refuse_plan_file(&world.ctx(), "/project", path),
+            FailureKind::Refused,
+            "is the file of a plan",
+        );
+    }
+    refuse_plan_file(&world.ctx(), "/project", "outline.md").unwrap();
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use application::Failure;
-use application::make_outline::{OutlineRequest, make_outline};
+use application::make_outline::{OutlineRequest, make_outline, refuse_plan_file};
 use clap::{Args, ValueEnum};
 
 use crate::completion::node_completer;
@@ -67,6 +67,10 @@ impl OutlineArgs {
         match &self.output {
             None => app.ui.print_text(&document),
             Some(path) => {
+                let directory = std::env::current_dir().unwrap_or_default();
+                app.run(|ctx| {
+                    refuse_plan_file(ctx, &directory.to_string_lossy(), &path.to_string_lossy())
+                })?;
                 // An editor that has the former file open never sees half of a new one.
                 store::write_atomically(path, document.as_bytes()).map_err(|error| {
                     Failure::unavailable(format!("cannot write `{}`: {error}", path.display()))
