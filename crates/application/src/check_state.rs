@@ -11,6 +11,7 @@ use domain::node::{Content, Node};
 use domain::observation::{NewNode, ObservedContent, OwningNode};
 use domain::ports::{HistoryState, Snapshot};
 use domain::profile::parent_folder;
+use domain::prose::find_unreadable_target;
 use domain::record;
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
 use domain::shell_line::quote_word;
@@ -246,7 +247,10 @@ fn compare_with_files(
             inspect_stored_text(state, &masked, node, &mut texts);
         }
         if let Some(problems) = texts.problems.get(&node.id) {
-            findings.extend(problems.describe(&tree, node));
+            let profile = ctx.find_profile(&node.profile);
+            let has_prose =
+                profile.is_some_and(|it| it.levels.iter().any(|it| it.output.is_some()));
+            findings.extend(problems.describe(&tree, node, has_prose));
         }
     }
     Ok((tree, seen.decisions, findings))
@@ -370,6 +374,8 @@ struct InspectedTexts {
 struct TextProblems {
     secrets: Vec<MaskedSecret>,
     front_matter: Option<String>,
+    /// A `target` that is not a number of words.
+    target: Option<String>,
 }
 
 impl InspectedTexts {
@@ -377,10 +383,12 @@ impl InspectedTexts {
         self.inspected.insert(node);
         let front_matter = parse_front_matter(text).problem;
         let front_matter = front_matter.map(|problem| problem.to_string());
-        if !secrets.is_empty() || front_matter.is_some() {
+        let target = find_unreadable_target(text);
+        if !secrets.is_empty() || front_matter.is_some() || target.is_some() {
             let problems = TextProblems {
                 secrets,
                 front_matter,
+                target,
             };
             self.problems.insert(node, problems);
         }
@@ -408,7 +416,7 @@ fn inspect_stored_text(
 }
 
 impl TextProblems {
-    fn describe(&self, tree: &Tree, node: &Node) -> Vec<AuditFinding> {
+    fn describe(&self, tree: &Tree, node: &Node, has_prose: bool) -> Vec<AuditFinding> {
         let mut findings = Vec::new();
         if let (false, Some(file)) = (self.secrets.is_empty(), &node.path) {
             let lines = render_secret_lines(&self.secrets);
@@ -433,6 +441,18 @@ impl TextProblems {
                     node.path.as_deref().unwrap_or_default()
                 ),
                 next_steps: vec!["fix the lines between the two `---`".to_owned()],
+            });
+        }
+        // Elsewhere the key may mean anything.
+        if let Some(target) = self.target.as_ref().filter(|_| has_prose) {
+            let path = tree.alias_path(node);
+            findings.push(AuditFinding {
+                kind: AuditFindingKind::FrontMatter,
+                message: format!(
+                    "`target: {target}` of `{path}` is not a number of words, and does not count"
+                ),
+                next_steps: vec!["write it as `target: 1500` or `target: 90k`".to_owned()],
+                node: Some(path),
             });
         }
         findings

@@ -100,6 +100,13 @@ pub fn find_word_target(plan: &str) -> Option<u64> {
     parse_target(&parse_front_matter(plan).get_text(TARGET_KEY)?)
 }
 
+/// Returns a `target` that is not a number of words, and so does not count.
+#[must_use]
+pub fn find_unreadable_target(plan: &str) -> Option<String> {
+    let target = parse_front_matter(plan).get_text(TARGET_KEY)?;
+    parse_target(&target).is_none().then_some(target)
+}
+
 /// Parses a number of words: `1500`, `1,500`, `90k`.
 fn parse_target(text: &str) -> Option<u64> {
     let text: String = text
@@ -117,8 +124,19 @@ fn parse_target(text: &str) -> Option<u64> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{find_word_target, join_wrapped_lines};
+    use super::{find_unreadable_target, find_word_target, join_wrapped_lines};
     use crate::search::split_words;
+
+    #[test]
+    fn a_target_that_is_not_a_number_of_words_is_found() {
+        for target in ["lots", "-5", "1.5k"] {
+            let plan = format!("---\ntarget: {target}\n---\n# Plan\n");
+            assert_eq!(find_unreadable_target(&plan).as_deref(), Some(target));
+        }
+        for plan in ["---\ntarget: 90k\n---\n# Plan\n", "# Plan\n"] {
+            assert_eq!(find_unreadable_target(plan), None);
+        }
+    }
 
     #[test]
     fn wrapped_lines_are_joined_and_paragraphs_are_not() {

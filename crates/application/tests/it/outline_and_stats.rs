@@ -1,6 +1,7 @@
 //! Outline and statistics of a project.
 
 use application::FailureKind;
+use application::check_state::check_state;
 use application::make_outline::{OutlineRequest, make_outline, refuse_plan_file};
 use application::plan_documents::create::create_document;
 use application::plan_stats::{NodeCounts, StatsRequest, plan_stats};
@@ -225,4 +226,22 @@ fn an_outline_replaces_no_plan() {
         );
     }
     refuse_plan_file(&world.ctx(), "/project", "outline.md").unwrap();
+}
+
+#[test]
+fn a_check_reports_a_target_that_does_not_count() {
+    let world = World::with_story();
+    world
+        .files
+        .edit(CHAPTER, "---\ntarget: lots\n---\n# chapter-01\n");
+    world.status("chapter-01");
+    let checked = check_state(&world.ctx()).unwrap();
+    let messages: Vec<&str> = checked
+        .findings
+        .iter()
+        .map(|one| one.message.as_str())
+        .collect();
+    let expected =
+        "`target: lots` of `act-1/chapter-01` is not a number of words, and does not count";
+    assert_eq!(messages, [expected]);
 }
