@@ -1,5 +1,7 @@
 //! `tl search`: finds words in plans, prose, comments, notes, memory and the log.
 
+use std::num::NonZeroUsize;
+
 use application::Failure;
 use application::search::{SearchHitView, SearchRequest, search_project};
 use clap::Args;
@@ -31,8 +33,8 @@ pub(crate) struct SearchArgs {
     query: Vec<String>,
 
     /// Maximum number of results
-    #[arg(long, default_value_t = 20)]
-    limit: usize,
+    #[arg(long, default_value_t = NonZeroUsize::new(20).unwrap_or(NonZeroUsize::MIN))]
+    limit: NonZeroUsize,
 }
 
 impl SearchArgs {
@@ -41,7 +43,7 @@ impl SearchArgs {
             // The shell has removed the quotes; filters and phrases are parsed from the joined
             // line, as on the page of the dashboard.
             query: self.query.join(" "),
-            limit: self.limit,
+            limit: self.limit.get(),
         };
         let outcome = app.run(|ctx| search_project(ctx, &request))?;
         if app.ui.try_print_json(&outcome) {
@@ -63,7 +65,7 @@ impl SearchArgs {
         if outcome.has_more {
             app.ui.print_message(format_args!(
                 "there are more: tl search --limit {} {}",
-                self.limit.saturating_mul(5),
+                self.limit.get().saturating_mul(5),
                 self.query.join(" ")
             ));
         }
