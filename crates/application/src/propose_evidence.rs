@@ -108,6 +108,9 @@ fn find_runners(files: &dyn PlanFiles) -> Vec<TestRunner> {
 fn propose_runner(runner: &TestRunner, path: &str, test: Option<&str>) -> ProposedRunner {
     let run = runner.command_for_test(test);
     let words: Vec<String> = run.iter().map(|word| quote_word(word)).collect();
+    // Of a runner whose output names no tests the exit code is all there is: with `--test` its result could
+    // never be found.
+    let test = test.filter(|_| runner.names_tests);
     let option = test
         .map(|test| format!("--test {test} "))
         .unwrap_or_default();

@@ -28,6 +28,10 @@ pub fn parse_test_report(text: &str) -> Vec<TestResult> {
     }
     let mut results: Vec<TestResult> = Vec::new();
     for line in text.lines() {
+        if line.starts_with("{\"version\"") {
+            results.extend(parse_rspec_document(line));
+            continue;
+        }
         let Some(result) = parse_line(line) else {
             continue;
         };
@@ -104,6 +108,9 @@ fn parse_line(line: &str) -> Option<TestResult> {
         .or_else(|| parse_nextest_line(line))
         .or_else(|| parse_go_line(line))
         .or_else(|| parse_pytest_line(line))
+        .or_else(|| parse_unittest_line(line))
+        .or_else(|| parse_mark_line(line))
+        .or_else(|| parse_documentation_line(line))
 }
 
 fn new_result(name: &str, outcome: TestOutcome) -> Option<TestResult> {
@@ -138,6 +145,21 @@ fn parse_json_line(line: &str) -> Option<TestResult> {
         _ => return None,
     };
     new_result(text("Test")?, outcome)
+}
+
+/// Reads the one line of `rspec --format json`: an object with every example.
+fn parse_rspec_document(line: &str) -> Vec<TestResult> {
+    let document: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+    let examples = document["examples"].as_array().into_iter().flatten();
+    let read = |example: &serde_json::Value| {
+        let outcome = match example["status"].as_str()? {
+            "passed" => TestOutcome::Passed,
+            "failed" => TestOutcome::Failed,
+            _ => TestOutcome::Skipped,
+        };
+        new_result(example["full_description"].as_str()?, outcome)
+    };
+    examples.filter_map(read).collect()
 }
 
 /// Reads `test path::name ... ok`.
@@ -218,6 +240,90 @@ fn parse_pytest_line(line: &str) -> Option<TestResult> {
     };
     // The parameters of a parametrised test are not part of its name.
     new_result(name.split('[').next()?, outcome)
+}
+
+/// Reads `test_name (tests.test_a.TestA.test_name) ... ok` (Python's `unittest -v`).
+fn parse_unittest_line(line: &str) -> Option<TestResult> {
+    let (head, word) = line.rsplit_once(" ... ")?;
+    let (name, class) = head.split_once(" (")?;
+    let is_function = !name.is_empty() && !name.contains(char::is_whitespace);
+    if !is_function || !class.contains(')') {
+        return None;
+    }
+    let outcome = match word.split(' ').next()? {
+        "ok" => TestOutcome::Passed,
+        "FAIL" | "ERROR" | "unexpected" => TestOutcome::Failed,
+        "skipped" | "expected" => TestOutcome::Skipped,
+        _ => return None,
+    };
+    new_result(name, outcome)
+}
+
+/// Marks with which runners of JavaScript begin the line of a test (jest, vitest, mocha, bun, the spec
+/// reporter of node), and those of `flutter` and `elm-test`.
+const MARKS: [(char, TestOutcome); 8] = [
+    ('✓', TestOutcome::Passed),
+    ('✔', TestOutcome::Passed),
+    ('√', TestOutcome::Passed),
+    ('✕', TestOutcome::Failed),
+    ('✗', TestOutcome::Failed),
+    ('✖', TestOutcome::Failed),
+    ('×', TestOutcome::Failed),
+    ('○', TestOutcome::Skipped),
+];
+
+/// Reads `✓ price shown (3 ms)`, `✔ price shown (0.4ms)`, `✓ tests/a.test.js > prices > price shown 3ms`.
+fn parse_mark_line(line: &str) -> Option<TestResult> {
+    let mark = line.chars().next()?;
+    let (_, outcome) = MARKS.iter().find(|(known, _)| *known == mark)?;
+    // The mark is a word of its own.
+    let name = line.strip_prefix(mark)?.strip_prefix(' ')?;
+    new_result(trim_duration(name), *outcome)
+}
+
+/// Reads `(pass) prices > price shown [0.4ms]` of bun, and `* test price shown (0.4ms) [L#5]` of mix with
+/// `  1) test price shown (ShopTest)` in its summary.
+fn parse_documentation_line(line: &str) -> Option<TestResult> {
+    let bun = [
+        ("(pass) ", TestOutcome::Passed),
+        ("(fail) ", TestOutcome::Failed),
+        ("(skip) ", TestOutcome::Skipped),
+    ];
+    for (word, outcome) in bun {
+        if let Some(name) = line.strip_prefix(word) {
+            return new_result(trim_duration(name), outcome);
+        }
+    }
+    let Some(name) = line.strip_prefix("* test ") else {
+        let (number, name) = line.split_once(") test ")?;
+        let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+        let (name, _) = name.split_once(" (").filter(|_| is_number)?;
+        return new_result(name, TestOutcome::Failed);
+    };
+    let (name, rest) = name.split_once(" (")?;
+    // A failure is named in the summary only.
+    let outcome = match rest.starts_with("skipped") || rest.starts_with("excluded") {
+        true => TestOutcome::Skipped,
+        false => TestOutcome::Passed,
+    };
+    new_result(name, outcome)
+}
+
+/// Removes the time at the end of a line: `(3 ms)`, `[0.40ms]`, ` 3ms`.
+fn trim_duration(name: &str) -> &str {
+    let name = name.trim_end();
+    let is_duration = |text: &str| {
+        let number = text.trim().trim_end_matches(['m', 's', 'µ', 'n', ' ']);
+        number.len() < text.trim().len() && number.parse::<f64>().is_ok()
+    };
+    for (open, close) in [(" (", ")"), (" [", "]"), (" ", "")] {
+        if let Some((before, rest)) = name.rsplit_once(open)
+            && rest.strip_suffix(close).is_some_and(is_duration)
+        {
+            return before.trim_end();
+        }
+    }
+    name
 }
 
 /// Reads the `<testcase>` elements of JUnit XML, which every other runner can write.
@@ -359,6 +465,46 @@ mod tests {
             .iter()
             .map(|result| format!("{} {:?}", result.name, result.outcome))
             .collect()
+    }
+
+    #[test]
+    fn the_output_that_proposed_runners_write_is_read() {
+        let text = "test_price_shown (tests.test_shop.TestShop.test_price_shown) ... ok\n\
+            test_total (tests.test_shop.TestShop) ... FAIL\n\
+            prices\n\
+            ✓ price shown (3 ms)\n\
+            ✔ price hidden (0.41ms)\n\
+            ✓ test/a.test.js > prices > in (euro) 3ms\n\
+            ✕ price wrong (1 ms)\n\
+            ○ skipped price later\n\
+            (pass) prices > price round [0.40ms]\n\
+            * test price tax (0.4ms) [L#5]\n\
+            1) test price tax (ShopTest)\n\
+            {\"version\":\"3\",\"examples\":[{\"full_description\":\"Shop price sum\",\"status\":\"passed\"}]}\n\
+            ✓done";
+        let results = [
+            "test_price_shown Passed",
+            "test_total Failed",
+            "price shown Passed",
+            "price hidden Passed",
+            "test/a.test.js > prices > in (euro) Passed",
+            "price wrong Failed",
+            "skipped price later Skipped",
+            "prices > price round Passed",
+            "price tax Passed",
+            "price tax Failed",
+            "Shop price sum Passed",
+        ];
+        assert_eq!(render(text), results);
+        let found = parse_test_report(text);
+        assert_eq!(
+            find_test_outcome(&found, "price-shown"),
+            Some(TestOutcome::Passed)
+        );
+        assert_eq!(
+            find_test_outcome(&found, "price-tax"),
+            Some(TestOutcome::Failed)
+        );
     }
 
     #[test]

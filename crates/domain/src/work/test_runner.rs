@@ -11,6 +11,9 @@ pub struct TestRunner {
     /// The command that runs every test.
     pub command: Vec<String>,
     filter: TestFilter,
+    /// Whether its output or its report names every test in a form that is read
+    /// ([`super::test_report`]).
+    pub names_tests: bool,
     /// Where it writes JUnit reports, if its output has no results of single tests.
     pub report: Option<&'static str>,
 }
@@ -81,6 +84,8 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
             // Arguments, never a shell line: evidence is run without a shell.
             command: command.split(' ').map(str::to_owned).collect(),
             filter,
+            // One that cannot run a single test is a script of the project's own.
+            names_tests: filter != TestFilter::None || name == "mix test",
             report,
         });
     };
@@ -147,7 +152,8 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
     if root.mentions("Gemfile", "rspec") || root.has(".rspec") {
         add(
             "rspec",
-            "bundle exec rspec --format doc",
+            // Of the formats it has itself, this one names the tests that pass.
+            "bundle exec rspec --format json",
             TestFilter::WordsOption("-e"),
             None,
         );
@@ -158,6 +164,7 @@ pub fn detect_test_runners(root: &ProjectRoot<'_>) -> Vec<TestRunner> {
             name: "make",
             command: vec!["make".to_owned(), "test".to_owned()],
             filter: TestFilter::None,
+            names_tests: false,
             report: None,
         });
     }
@@ -178,15 +185,17 @@ fn detect_node_runner(root: &ProjectRoot<'_>, add: AddRunner<'_>) {
     if script.is_empty() || script.contains("no test specified") {
         return;
     }
-    let filter = match script {
-        script if script.contains("vitest") || script.contains("jest") => {
-            TestFilter::WordsOption("-t")
+    let has = |word: &str| script.contains(word);
+    // With the option by which it names every test, where it does not do so anyway.
+    let (verbose, filter) = match () {
+        () if has("vitest") => (" --reporter=verbose", TestFilter::WordsOption("-t")),
+        () if has("jest") => (" --verbose", TestFilter::WordsOption("-t")),
+        () if has("bun test") => ("", TestFilter::WordsOption("-t")),
+        () if has("mocha") => ("", TestFilter::WordsOption("--grep")),
+        () if has("node --test") || has("node:test") => {
+            ("", TestFilter::WordsOption("--test-name-pattern"))
         }
-        script if script.contains("mocha") => TestFilter::WordsOption("--grep"),
-        script if script.contains("node --test") || script.contains("node:test") => {
-            TestFilter::WordsOption("--test-name-pattern")
-        }
-        _ => TestFilter::None,
+        () => ("", TestFilter::None),
     };
     let (name, command) = match () {
         () if root.has("pnpm-lock.yaml") => ("pnpm test", "pnpm test"),
@@ -195,7 +204,7 @@ fn detect_node_runner(root: &ProjectRoot<'_>, add: AddRunner<'_>) {
         // npm keeps arguments before `--` for itself; the others pass them on.
         () => ("npm test", "npm test --"),
     };
-    add(name, command, filter, None);
+    add(name, &format!("{command}{verbose}"), filter, None);
 }
 
 fn detect_jvm_runner(root: &ProjectRoot<'_>, add: AddRunner<'_>) {
@@ -311,8 +320,8 @@ mod tests {
                     ("package.json", r#"{"scripts":{"test":"vitest run"}}"#),
                     ("pnpm-lock.yaml", ""),
                 ],
-                &["pnpm test"],
-                &["pnpm test -t An unknown code"],
+                &["pnpm test --reporter=verbose"],
+                &["pnpm test --reporter=verbose -t An unknown code"],
             ),
             (
                 &[(
