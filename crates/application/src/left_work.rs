@@ -14,9 +14,11 @@ use domain::work::scenarios::scenario_body;
 use crate::completion::{find_needed_node, progress_fact, reopen_ancestors};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
+use crate::locate::load_node_path;
 use crate::removed_scenarios::is_item;
 use crate::scan::was_checked_out;
 use crate::session_position::has_work_phases;
+use crate::tickets::collapse_whitespace;
 
 /// Reports the open work that these facts move elsewhere, and the scenarios that they empty; what the moved
 /// work is part of now is open. `texts` are the new ones.
@@ -47,13 +49,18 @@ pub(crate) fn follow_left_work(
             _ => {}
         }
     }
-    if moved.is_empty() && changed.is_empty() {
+    let removed = list_removed_tickets(ctx, facts);
+    if moved.is_empty() && changed.is_empty() && removed.is_empty() {
         return Ok(());
     }
     // Another branch has other tickets; nothing was taken out of them.
     let is_checkout = was_checked_out(ctx, state)?;
     if !is_checkout {
         report_emptied(ctx, state, &changed, texts)?;
+        report_changed_steps(ctx, state, &changed, texts)?;
+        for (ticket, parent) in removed {
+            report_deleted(ctx, state, &ticket, parent)?;
+        }
     }
     for (node, before, after) in moved {
         let Some(node) = state.load_node(node)? else {
@@ -68,6 +75,73 @@ pub(crate) fn follow_left_work(
         if let Some(after) = after {
             reopen_added(ctx, &node, after, facts);
             reopen_ancestors(ctx, state, node.id, Some(after), facts)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the open tickets whose files are gone, but not those of their parents; each with its parent.
+fn list_removed_tickets(ctx: &Context<'_>, facts: &[Fact]) -> Vec<(Node, Option<NodeId>)> {
+    let gone = facts.iter().filter_map(|fact| match fact {
+        Fact::NodeRemoved { node } => Some(&**node),
+        _ => None,
+    });
+    let gone: Vec<&Node> = gone.collect();
+    let is_top = |node: &&&Node| !gone.iter().any(|one| Some(one.id) == node.parent);
+    let is_ticket = |node: &&&Node| is_open(node) && has_work_phases(ctx, node);
+    let tickets = gone.iter().filter(is_ticket).filter(is_top);
+    tickets.map(|node| ((*node).clone(), node.parent)).collect()
+}
+
+fn report_deleted(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: &Node,
+    parent: Option<NodeId>,
+) -> Result<(), Failure> {
+    let parent = parent.map(|id| state.load_node(id)).transpose()?.flatten();
+    let stays_open = parent.map_or_else(String::new, |parent| {
+        format!("; `{}` stays open until it is back", parent.alias)
+    });
+    ctx.push_notice(Notice::WorkLeft {
+        why: format!(
+            "`{}` was deleted before it was done{stays_open}; one that is not wanted any more has `status: wontfix`",
+            ticket.alias
+        ),
+    });
+    Ok(())
+}
+
+/// Reports the finished scenarios among changed nodes whose steps are other ones now: what was done is not
+/// what is written there.
+fn report_changed_steps(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    changed: &[(NodeId, VersionHash, VersionHash)],
+    texts: &[String],
+) -> Result<(), Failure> {
+    for (id, before, after) in changed {
+        let Some(node) = state.load_node(*id)? else {
+            continue;
+        };
+        if node.progress != Progress::Complete || !is_item(ctx, &node) {
+            continue;
+        }
+        let now = texts
+            .iter()
+            .find(|text| VersionHash::of_bytes(text.as_bytes()) == *after);
+        let then = state.load_text(*before)?;
+        let steps = |text: &str| collapse_whitespace(scenario_body(text));
+        if now
+            .zip(then)
+            .is_some_and(|(now, then)| steps(now) != steps(&then))
+        {
+            let path = load_node_path(state, &node)?;
+            ctx.push_notice(Notice::WorkLeft {
+                why: format!(
+                    "scenario `{path}` is done, and its steps were changed (tl progress {path} active opens it again)"
+                ),
+            });
         }
     }
     Ok(())
