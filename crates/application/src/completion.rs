@@ -6,14 +6,12 @@
 use std::collections::HashSet;
 
 use domain::fact::Fact;
-use domain::front_matter::parse_front_matter;
 use domain::gates::{Event, FiredGate, UnprovedNode};
 use domain::ids::NodeId;
 use domain::needs::is_open;
 use domain::node::{Content, Node, Progress};
 use domain::policy::GateMode;
 use domain::ports::{Snapshot, Transaction};
-use domain::presence::AbsentNode;
 use domain::profile::{EvidenceNeed, Level, RollUp};
 use domain::record;
 use domain::review::{LoopState, Review};
@@ -21,15 +19,18 @@ use domain::work::completion::{
     CompletionGap, CompletionInputs, CycleInput, OpenNode, describe_gaps, find_completion_gaps,
     list_closing_commands,
 };
+use domain::work::work_level::WorkLevel;
 
 use crate::context::{Context, Notice};
+use crate::deleted_work::find_deleted_work;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::evidence::judge_node;
 use crate::failure::Failure;
 use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::{find_node, load_node, load_node_path};
+use crate::phase_moves::{list_skipped_phases, load_work_level};
 use crate::plan_documents::reconcile::{list_missing_tests, list_unchanged_intents};
-use crate::removed_scenarios::{is_item, list_removed_scenarios, scenario_file};
+use crate::removed_scenarios::{list_removed_scenarios, scenario_file};
 use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
 use crate::ticket_files::count_ticket_files;
@@ -44,6 +45,8 @@ pub(crate) enum CompletionScope {
     WithoutBelow,
     /// All but the workflow: the caller ends it in the same operation.
     WithoutWorkflow,
+    /// All but the phases on the way: the caller has judged the move to the last one.
+    WithoutPhases,
 }
 
 /// Returns the files that decide whether a node is done: those of the nodes below it and of those it
@@ -95,9 +98,9 @@ fn find_all_gaps(
         .collect();
     let open_below = match scope {
         CompletionScope::WithoutBelow => Vec::new(),
-        CompletionScope::Whole | CompletionScope::WithoutWorkflow => {
-            list_open_below(ctx, state, node, &path)?
-        }
+        CompletionScope::Whole
+        | CompletionScope::WithoutWorkflow
+        | CompletionScope::WithoutPhases => list_open_below(ctx, state, node, &path)?,
     };
     // Deleting an open scenario from its file must not be a way to done.
     let removed_scenarios: Vec<String> = list_removed_scenarios(ctx, state, node)?
@@ -106,11 +109,18 @@ fn find_all_gaps(
         .collect();
     let workflows = match scope {
         CompletionScope::WithoutWorkflow => Vec::new(),
-        CompletionScope::Whole | CompletionScope::WithoutBelow => active_runs(state, &path)?
-            .into_iter()
-            .map(|(_, run)| run.workflow)
-            .collect(),
+        CompletionScope::Whole | CompletionScope::WithoutBelow | CompletionScope::WithoutPhases => {
+            active_runs(state, &path)?
+                .into_iter()
+                .map(|(_, run)| run.workflow)
+                .collect()
+        }
     };
+    let skipped = match scope {
+        CompletionScope::WithoutPhases => Vec::new(),
+        _ => list_skipped_phases(ctx, state, node)?,
+    };
+    let deleted = find_deleted_work(ctx, state, node)?;
     let tdd = load_scenario_cycle(ctx, state, node)?;
     Ok(find_completion_gaps(&CompletionInputs {
         need: level.map_or(EvidenceNeed::Declared, |level| level.evidence),
@@ -118,6 +128,9 @@ fn find_all_gaps(
         open_below: &open_below,
         removed_scenarios: &removed_scenarios,
         scenario_file: scenario_file(ctx, node).as_deref(),
+        removed_children: &deleted.children,
+        removed_needs: &deleted.needs,
+        skipped_phases: &skipped,
         open_needs: &list_open_needs(ctx, state, node)?,
         open_reviews: &list_open_reviews(state, &path)?,
         workflows: &workflows,
@@ -129,6 +142,7 @@ fn find_all_gaps(
         unchanged_intents: &list_unchanged_intents(ctx, state, node, &path)?,
         missing_tests: &list_missing_tests(ctx, state, node)?,
         is_untouched: is_untouched(ctx, state, node)?,
+        lacks_scenarios: lacks_scenarios(ctx, state, node)?,
         asks_for_work: asks_for_work(ctx),
     }))
 }
@@ -179,69 +193,45 @@ pub(crate) fn asks_for_work(ctx: &Context<'_>) -> bool {
 /// Whether a node is a ticket in a repository for which no session changed a file, and which has no
 /// scenarios and children either: deleted and dropped ones are no work.
 fn is_untouched(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<bool, Failure> {
+    Ok(has_no_parts(ctx, state, node)? && count_ticket_files(state, node.id)? == 0)
+}
+
+/// Whether a node is a ticket in a repository without scenarios and children, and the policy asks for a
+/// sign of work.
+fn has_no_parts(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<bool, Failure> {
     // In this order: the policy and the level are in memory, the commit is a file, the rest are
     // queries.
     let is_work = |child: &Node| child.content != Content::Missing && !child.is_dropped();
     Ok(asks_for_work(ctx)
         && has_work_phases(ctx, node)
         && crate::session_position::head_commit(ctx).is_some()
-        && !state.load_children(node.id)?.iter().any(is_work)
-        && count_ticket_files(state, node.id)? == 0)
+        && !state.load_children(node.id)?.iter().any(is_work))
 }
 
-/// Returns the children without which a ticket is completed: those that are dropped, and open ones
-/// that are not below it any more. Each with what became of it.
-fn list_left_out(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    node: &Node,
-) -> Result<Vec<String>, Failure> {
-    if !has_work_phases(ctx, node) {
-        return Ok(Vec::new());
+/// Whether a node is a ticket of a size that is described by scenarios, and has none: a feature, and where
+/// the policy insists on a failing test first everything that is more than a patch.
+fn lacks_scenarios(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<bool, Failure> {
+    if !has_no_parts(ctx, state, node)? {
+        return Ok(false);
     }
-    let children = state.load_children(node.id)?;
-    let dropped = children.iter().filter(|child| child.is_dropped());
-    let mut left: Vec<String> = dropped
-        .map(|child| format!("`{}` (dropped)", child.alias))
-        .collect();
-    let text = match node.content.version_hash() {
-        Some(version) => state.load_text(version)?.unwrap_or_default(),
-        None => String::new(),
+    let least = match ctx.policy.gates.test_first {
+        GateMode::Block => WorkLevel::Task,
+        GateMode::Warn | GateMode::Off => WorkLevel::Feature,
     };
-    for name in parse_front_matter(&text).get_list("children") {
-        let is_below = |child: &&Node| child.alias == name && child.content != Content::Missing;
-        if children.iter().any(|child| is_below(&child)) {
-            continue;
-        }
-        let elsewhere = state.nodes_by_alias(&name)?;
-        let is_complete = |one: &Node| one.progress == Progress::Complete;
-        if !elsewhere.iter().any(is_complete) {
-            left.push(format!("`{name}` (not below it any more)"));
-        }
-    }
-    // A folder that was moved out of the reach of the profile, or is on another branch.
-    for (_, absent) in record::read_records::<AbsentNode>(state, "")? {
-        let child = absent.node;
-        let is_known = left
-            .iter()
-            .any(|one| one.contains(&format!("`{}`", child.alias)));
-        if child.parent == Some(node.id) && is_open(&child) && !is_item(ctx, &child) && !is_known {
-            left.push(format!("`{}` (its file is not here)", child.alias));
-        }
-    }
-    Ok(left)
+    Ok(load_work_level(ctx, state, node)? >= least)
 }
 
 /// Whether a gap is only reported: the policy asks for a failing test first, but does not insist.
 fn is_advice(ctx: &Context<'_>, gap: &CompletionGap) -> bool {
-    ctx.policy.gates.test_first == GateMode::Warn
-        && matches!(
-            gap,
-            CompletionGap::UntestedCommit { .. }
-                | CompletionGap::NoCommit
-                | CompletionGap::NoWork
-                | CompletionGap::VacuousProof { .. }
-        )
+    match gap {
+        CompletionGap::UntestedCommit { .. }
+        | CompletionGap::NoCommit
+        | CompletionGap::NoWork
+        | CompletionGap::NoScenario
+        | CompletionGap::VacuousProof { .. } => ctx.policy.gates.test_first == GateMode::Warn,
+        CompletionGap::SkippedPhases { .. } => ctx.policy.gates.order == GateMode::Warn,
+        _ => false,
+    }
 }
 
 fn find_level<'c>(ctx: &Context<'c>, node: &Node) -> Option<&'c Level> {
@@ -378,8 +368,18 @@ pub(crate) fn refuse_incomplete(
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<(), Failure> {
+    refuse_incomplete_within(ctx, state, node, CompletionScope::Whole)
+}
+
+/// Like [`refuse_incomplete`] with a part of the rule.
+pub(crate) fn refuse_incomplete_within(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    scope: CompletionScope,
+) -> Result<(), Failure> {
     refuse_duplicate(ctx, state, node)?;
-    let gaps = find_all_gaps(ctx, state, node, CompletionScope::Whole)?;
+    let gaps = find_all_gaps(ctx, state, node, scope)?;
     let (advice, gaps): (Vec<_>, Vec<_>) = gaps.into_iter().partition(|gap| is_advice(ctx, gap));
     refuse_gaps(ctx, state, node, &gaps)?;
     if !advice.is_empty() {
@@ -389,7 +389,7 @@ pub(crate) fn refuse_incomplete(
             is_complete: true,
         });
     }
-    let left = list_left_out(ctx, state, node)?;
+    let left = find_deleted_work(ctx, state, node)?.left_out;
     if !left.is_empty() {
         ctx.push_notice(Notice::LeftOut {
             node: node.alias.clone(),

@@ -65,6 +65,7 @@ pub mod creatable_levels;
 pub mod create_backup;
 pub mod decide_plans;
 pub mod decisions;
+mod deleted_work;
 pub mod describe_operation;
 pub mod diff_version;
 pub mod evidence;

@@ -2,6 +2,7 @@
 
 use domain::gates::{Event, FiredGate, GateVerdict, PhaseMove};
 use domain::node::{Node, NodeStatus, Status};
+use domain::policy::GateMode;
 use domain::ports::{Snapshot, Transaction};
 use domain::work::phase_order::{find_left_approval, find_skipped_phases};
 use domain::work::work_level::WorkLevel;
@@ -10,7 +11,7 @@ use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::handle_host_event::{evaluate_with_overrides, override_note_key};
 use crate::locate::load_node_path;
-use crate::session_position::load_ticket;
+use crate::session_position::{has_work_phases, load_ticket};
 
 /// The gates that a move of a ticket can fire.
 const MOVE_GATES: [&str; 2] = ["order", "scenario-approval"];
@@ -68,6 +69,58 @@ pub(crate) fn report_skipped_phase(
     Ok(())
 }
 
+/// Returns the phases that a ticket skips that is completed where it is, without the one that is the work
+/// itself: whether that was done, the rest of the rule for done says.
+pub(crate) fn list_skipped_phases<'c>(
+    ctx: &Context<'c>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<&'c str>, Failure> {
+    let Some(profile) = ctx.find_profile(&node.profile) else {
+        return Ok(Vec::new());
+    };
+    let (phases, from) = (&profile.work_phases, phase_of(node));
+    // A ticket without a known phase was made by hand. A move to the last phase was judged before it was
+    // planned.
+    let is_known = from
+        .as_deref()
+        .is_some_and(|from| phases.iter().any(|phase| phase.name == from));
+    let (true, Some(last)) = (is_known && has_work_phases(ctx, node), phases.last()) else {
+        return Ok(Vec::new());
+    };
+    if ctx.policy.gates.order == GateMode::Off || ctx.has_planned_files() {
+        return Ok(Vec::new());
+    }
+    let find = |level| {
+        let mut skipped = find_skipped_phases(phases, from.as_deref(), &last.name, level);
+        skipped.retain(|name| {
+            let phase = phases.iter().find(|phase| phase.name == *name);
+            phase.is_some_and(|phase| phase.from_level > WorkLevel::Patch)
+        });
+        skipped
+    };
+    // Most tickets are beyond them, and need no look at their size.
+    if find(WorkLevel::Feature).is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(find(load_work_level(ctx, state, node)?))
+}
+
+/// Returns the size of a ticket. A child came out of the decomposition of its parent, whose behaviour was
+/// defined there.
+pub(crate) fn load_work_level(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<WorkLevel, Failure> {
+    let ticket = load_ticket(ctx, state, node.clone(), None)?;
+    let level = ticket.load_assessment(state)?.level;
+    Ok(match node.parent {
+        Some(_) => level.min(WorkLevel::Task),
+        None => level,
+    })
+}
+
 fn report_warnings(ctx: &Context<'_>, node: &Node, verdict: &GateVerdict) {
     for fired in verdict
         .warnings
@@ -103,12 +156,7 @@ fn judge_move(
     }
     let path = load_node_path(state, node)?;
     let ticket = load_ticket(ctx, state, node.clone(), None)?;
-    let level = ticket.load_assessment(state)?.level;
-    // A child came out of the decomposition of its parent, whose behaviour was defined there.
-    let level = match node.parent {
-        Some(_) => level.min(WorkLevel::Task),
-        None => level,
-    };
+    let level = load_work_level(ctx, state, node)?;
     let skipped = find_skipped_phases(&profile.work_phases, from, to, level);
     let is_unapproved = |standing: &NodeStatus| !matches!(standing.status, Status::Approved);
     let mut unapproved = Vec::new();

@@ -19,7 +19,10 @@ use domain::work::work_level::{Assessment, WorkLevel};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::completion::{completion_scopes, consume_override, follow_progress, refuse_incomplete};
+use crate::completion::{
+    CompletionScope, completion_scopes, consume_override, follow_progress, progress_fact,
+    refuse_incomplete, refuse_incomplete_within,
+};
 use crate::context::Context;
 use crate::coordination::reserve_id;
 use crate::decisions::record_with_decisions;
@@ -28,8 +31,9 @@ use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
 use crate::observe::{
-    observe_node, observe_then_read, record_named_plans, with_new_files, with_observed_files_of,
-    with_observed_node_files, with_recorded_node_files,
+    build_named_operation, observe_node, observe_then_read, record_named_plans,
+    record_planned_operation, with_new_files, with_observed_files_of, with_observed_node_files,
+    with_recorded_node_files,
 };
 use crate::phase_moves::refuse_skipped_phase;
 use crate::scan::{NamedPlans, NewPlanFile, ScanScope};
@@ -384,7 +388,7 @@ pub fn set_phase(
         // Before the rule for done: a skipped phase is the reason that has to be settled first.
         refuse_skipped_phase(ctx, tx, &node, phase, reason)?;
         if is_last {
-            refuse_incomplete(ctx, &*tx, &node)?;
+            refuse_incomplete_within(ctx, &*tx, &node, CompletionScope::WithoutPhases)?;
         }
         let file = node.path.clone().unwrap_or_default();
         let text = read_ticket_file(ctx, &file)?;
@@ -400,7 +404,22 @@ pub fn set_phase(
             changed: vec![id],
             ..NamedPlans::default()
         };
-        let operation = record_named_plans(ctx, tx, planned, &named, verb, Vec::new())?;
+        let built = build_named_operation(ctx, tx, planned, &named, Verb::Ticket)?;
+        let mut more = Vec::new();
+        let is_changed =
+            |fact: &Fact| matches!(fact, Fact::ProgressChanged { node, .. } if *node == id);
+        // The file may have said so before, when something was still open.
+        if is_last
+            && node.progress != Progress::Complete
+            && !built
+                .as_ref()
+                .is_some_and(|operation| operation.facts.iter().any(is_changed))
+        {
+            more.push(progress_fact(&node, Progress::Complete));
+            follow_progress(ctx, &*tx, &mut more)?;
+            consume_override(ctx, tx, &node)?;
+        }
+        let operation = record_planned_operation(ctx, tx, planned, built, verb, more)?;
         let mut view = load_ticket_view(ctx, &*tx, &node.alias, operation)?;
         let ticket = load_ticket(ctx, &*tx, load_node(&*tx, id)?, None)?;
         // After the phase is recorded, so that the guide is that of the new one; it counts as given

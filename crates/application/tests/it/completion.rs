@@ -100,8 +100,52 @@ fn where_the_policy_asks_the_scenario_gate_is_left_with_a_persons_approval() {
 }
 
 #[test]
+fn a_feature_is_not_completed_past_its_phases_by_any_way() {
+    let world = feature();
+    finish_scenario(&world.ctx(), &words("017/one")).unwrap();
+    let request = ProgressRequest {
+        node: words("017"),
+        progress: Progress::Complete,
+    };
+    let skipped = "define-behavior, scenario-gate, decomposition";
+    for refused in [
+        set_progress(&world.ctx(), &request).map(drop),
+        set_phase(&world.ctx(), &words("017"), "done", None).map(drop),
+    ] {
+        assert_refused(refused, FailureKind::Refused, skipped);
+    }
+    let file = "tickets/017-quality/ticket.md";
+    let text = world.files.text(file).unwrap();
+    world
+        .files
+        .edit(file, &text.replace("phase:", "status: done\nphase:"));
+    assert_ne!(progress(&world, "017"), Progress::Complete);
+    // A person skips them with a reason.
+    set_phase(&world.ctx(), &words("017"), "done", Some("it was tiny")).unwrap();
+    assert_eq!(progress(&world, "017"), Progress::Complete);
+}
+
+#[test]
+fn the_last_phase_completes_a_ticket_whose_file_said_so_before() {
+    let world = World::with_tickets();
+    let file = "tickets/017-quality/ticket.md";
+    progress(&world, "017");
+    let text = world.files.text(file).unwrap();
+    world.files.edit(file, &text.replace("implement", "done"));
+    assert_ne!(progress(&world, "017"), Progress::Complete);
+    let request = ProgressRequest {
+        node: words("017a"),
+        progress: Progress::Complete,
+    };
+    set_progress(&world.ctx(), &request).unwrap();
+    set_phase(&world.ctx(), &words("017"), "done", None).unwrap();
+    assert_eq!(progress(&world, "017"), Progress::Complete);
+}
+
+#[test]
 fn a_complete_ticket_is_open_again_with_a_new_scenario() {
     let world = feature();
+    set_phase(&world.ctx(), &words("017"), "implement", Some("defined")).unwrap();
     finish_scenario(&world.ctx(), &words("017/one")).unwrap();
     let request = ProgressRequest {
         node: words("017"),

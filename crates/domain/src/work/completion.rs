@@ -23,6 +23,12 @@ pub struct CompletionInputs<'i> {
     pub removed_scenarios: &'i [String],
     /// The file that its scenarios are in.
     pub scenario_file: Option<&'i str>,
+    /// Names of the children that were deleted before they were done.
+    pub removed_children: &'i [String],
+    /// Names of the nodes it needs that were deleted before they were done.
+    pub removed_needs: &'i [String],
+    /// The phases of its work level that it has not gone through, without the ones that are the work.
+    pub skipped_phases: &'i [&'i str],
     /// Paths of the nodes it needs that are not complete.
     pub open_needs: &'i [String],
     /// Subjects of the reviews of it that have not ended.
@@ -37,6 +43,8 @@ pub struct CompletionInputs<'i> {
     pub missing_tests: &'i [String],
     /// Whether it is a ticket without scenarios and children for which nobody changed a file.
     pub is_untouched: bool,
+    /// Whether it is a ticket of a size that has scenarios, without scenarios and children.
+    pub lacks_scenarios: bool,
     /// Whether the policy asks for a sign of work: a failing test first, a proof that can fail.
     pub asks_for_work: bool,
 }
@@ -74,6 +82,18 @@ pub enum CompletionGap {
         path: String,
         progress: Progress,
     },
+    /// It was deleted, or is no longer part of the node, before it was done.
+    RemovedChild {
+        name: String,
+    },
+    /// It is needed, and was deleted before it was done.
+    RemovedNeed {
+        name: String,
+    },
+    /// The ticket has not gone through phases of its work level.
+    SkippedPhases {
+        phases: Vec<String>,
+    },
     OpenNeed {
         path: String,
     },
@@ -108,6 +128,8 @@ pub enum CompletionGap {
     NoCommit,
     /// A ticket without scenarios and evidence, for which no file was changed.
     NoWork,
+    /// A ticket without scenarios, children and evidence: nothing says what done means.
+    NoScenario,
     /// It was implemented before there was a test for it.
     UntestedCommit {
         subject: String,
@@ -134,6 +156,16 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
         path: path.clone(),
         file: inputs.scenario_file.map(str::to_owned),
     }));
+    let children = inputs.removed_children.iter();
+    gaps.extend(children.map(|name| CompletionGap::RemovedChild { name: name.clone() }));
+    let needs = inputs.removed_needs.iter();
+    gaps.extend(needs.map(|name| CompletionGap::RemovedNeed { name: name.clone() }));
+    if !inputs.skipped_phases.is_empty() {
+        let phases = inputs.skipped_phases.iter();
+        gaps.push(CompletionGap::SkippedPhases {
+            phases: phases.map(|phase| (*phase).to_owned()).collect(),
+        });
+    }
     gaps.extend(
         inputs
             .open_needs
@@ -166,7 +198,12 @@ pub fn find_completion_gaps(inputs: &CompletionInputs<'_>) -> Vec<CompletionGap>
     if gaps.is_empty() {
         let vacuous = find_vacuous_proof(inputs).filter(|_| inputs.asks_for_work);
         let no_work = inputs.is_untouched && inputs.proofs.is_empty();
-        gaps.extend(vacuous.or_else(|| no_work.then_some(CompletionGap::NoWork)));
+        let no_scenario = inputs.lacks_scenarios && inputs.proofs.is_empty();
+        gaps.extend(
+            vacuous
+                .or_else(|| no_work.then_some(CompletionGap::NoWork))
+                .or_else(|| no_scenario.then_some(CompletionGap::NoScenario)),
+        );
     }
     let reviews = inputs.open_reviews.iter();
     gaps.extend(reviews.map(|subject| CompletionGap::OpenReview {
@@ -221,6 +258,16 @@ impl CompletionGap {
                 format!("scenario `{path}` was deleted before it was done")
             }
             Self::OpenChild { path, progress } => format!("`{path}` is {progress}"),
+            Self::RemovedChild { name } => {
+                format!("`{name}` is part of it and was deleted before it was done")
+            }
+            Self::RemovedNeed { name } => {
+                format!("it needs `{name}`, which was deleted before it was done")
+            }
+            Self::SkippedPhases { phases } => {
+                let come = if phases.len() == 1 { "comes" } else { "come" };
+                format!("{} {come} before it", phases.join(", "))
+            }
             Self::OpenNeed { path } => format!("it needs `{path}`, which is not complete"),
             Self::NoEvidence => "it needs evidence, and none is declared".to_owned(),
             Self::Proof { condition, status } => {
@@ -253,6 +300,9 @@ impl CompletionGap {
                 "it has no scenario and no evidence, and no session changed a file for it"
                     .to_owned()
             }
+            Self::NoScenario => {
+                "it has no scenario and no evidence, so nothing says that it works".to_owned()
+            }
             Self::UntestedCommit { subject } => {
                 format!("no failing test was committed before `{subject}`")
             }
@@ -271,7 +321,23 @@ impl CompletionGap {
             Self::OpenChild { path, .. } | Self::OpenNeed { path } => {
                 format!("tl focus enter {path}")
             }
-            Self::NoEvidence | Self::NoCommit | Self::NoWork | Self::VacuousProof { .. } => {
+            Self::RemovedChild { name } => {
+                format!(
+                    "tl log {name}   # when it was deleted, to bring it back, or: status: wontfix"
+                )
+            }
+            Self::RemovedNeed { name } => {
+                format!("tl log {name}   # when it was deleted; bring it back, or change `needs:`")
+            }
+            Self::SkippedPhases { phases } => {
+                let first = phases.first().map_or("", String::as_str);
+                format!("tl ticket phase {path} {first}")
+            }
+            Self::NoEvidence
+            | Self::NoCommit
+            | Self::NoWork
+            | Self::NoScenario
+            | Self::VacuousProof { .. } => {
                 format!("tl evidence propose {path}   # the project's own test command")
             }
             Self::Proof {
@@ -362,6 +428,21 @@ mod tests {
     }
 
     #[test]
+    fn a_ticket_without_scenarios_lacks_only_what_nothing_else_says() {
+        let inputs = CompletionInputs {
+            lacks_scenarios: true,
+            ..CompletionInputs::default()
+        };
+        assert_eq!(find_completion_gaps(&inputs), [CompletionGap::NoScenario]);
+        let proofs = [proof(ProofStatus::Fresh)];
+        let proved = CompletionInputs {
+            proofs: &proofs,
+            ..inputs
+        };
+        assert_eq!(find_completion_gaps(&proved), []);
+    }
+
+    #[test]
     fn nothing_open_means_done() {
         assert_eq!(find_completion_gaps(&CompletionInputs::default()), []);
         let proofs = [proof(ProofStatus::Fresh)];
@@ -412,10 +493,14 @@ mod tests {
             }),
             unchanged_intents: &unchanged,
             missing_tests: &["tests/index.rs".to_owned()],
+            removed_children: &["001b".to_owned()],
+            removed_needs: &["003".to_owned()],
+            skipped_phases: &["scenario-gate"],
             is_untouched: true,
+            lacks_scenarios: true,
             asks_for_work: true,
         });
-        assert_eq!(gaps.len(), 13, "{gaps:?}");
+        assert_eq!(gaps.len(), 16, "{gaps:?}");
         for gap in &gaps {
             let command = gap.closing_command("001");
             assert!(
@@ -427,7 +512,7 @@ mod tests {
         assert!(
             text.starts_with(
                 "`001` is not done: scenario `001/one` is open; `001/001a` is active;"
-            ) && text.ends_with("; 7 more gaps"),
+            ) && text.ends_with("; 10 more gaps"),
             "{text}"
         );
         assert_eq!(
@@ -436,9 +521,9 @@ mod tests {
                 "tl focus enter 001/one",
                 "tl focus enter 001/001a",
                 "git log -p -- tickets/001-a/tests.md   # its text, to write back into the file",
-                "tl focus enter 002",
-                "tl evidence run 001",
-                "tl evidence run 001   # once without the change, then with it",
+                "tl log 001b   # when it was deleted, to bring it back, or: status: wontfix",
+                "tl log 003   # when it was deleted; bring it back, or change `needs:`",
+                "tl ticket phase 001 scenario-gate",
             ]
         );
     }
