@@ -26,6 +26,7 @@ use crate::failure::Failure;
 use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
 use crate::scan::{ScanResult, list_misplaced_beside, report_misplaced_at_root, scan_every_text};
+use crate::stated_completion::list_unproved_completions;
 use crate::working_copy::{
     CopyDifference, DifferenceKind, classify_sightings, describe_sightings, is_state_shared,
 };
@@ -91,6 +92,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     );
     findings.extend(own);
     findings.extend(find_vanished_decisions(ctx, &*state, &decisions)?);
+    findings.extend(find_unproved_completions(ctx, &*state)?);
     // A store gives one snapshot at a time, and its integrity check opens its own. The tree goes with
     // it: at 50,000 nodes each copy of it takes tens of megabytes.
     let nodes = tree.len();
@@ -109,7 +111,10 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         ok: findings.iter().all(|finding| {
             matches!(
                 finding.kind,
-                AuditFindingKind::SecretInPlan | AuditFindingKind::CopyDiffers
+                // Who finished a ticket elsewhere may know that it is done.
+                AuditFindingKind::SecretInPlan
+                    | AuditFindingKind::CopyDiffers
+                    | AuditFindingKind::UnprovedCompletion
             )
         }),
         nodes,
@@ -130,6 +135,27 @@ fn find_vanished_decisions(
             node: None,
             message: format!("the file of a decision made here is gone: {decision}"),
             next_steps: vec!["tl decisions restore".to_owned()],
+        })
+        .collect())
+}
+
+/// Returns the nodes that are complete by a file that came with git alone.
+fn find_unproved_completions(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Vec<AuditFinding>, Failure> {
+    let unproved = list_unproved_completions(ctx, state)?.into_iter();
+    Ok(unproved
+        .map(|path| AuditFinding {
+            kind: AuditFindingKind::UnprovedCompletion,
+            message: format!(
+                "`{path}` came finished with git; no decision or commit here shows that it is done"
+            ),
+            next_steps: vec![
+                format!("tl progress {path} active   # to do it here"),
+                format!("tl evidence propose {path}   # a proof that everybody can run"),
+            ],
+            node: Some(path),
         })
         .collect())
 }

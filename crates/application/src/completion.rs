@@ -152,6 +152,8 @@ pub(crate) struct AddedBelow<'b> {
     pub(crate) open: &'b [OpenNode],
     pub(crate) has_children: bool,
     pub(crate) open_needs: &'b [String],
+    /// Paths of its scenarios that were open and did not come back with it.
+    pub(crate) removed_scenarios: &'b [String],
 }
 
 /// Returns what is open about a ticket that is added as a finished one, and what the policy only asks
@@ -171,6 +173,8 @@ pub(crate) fn judge_added_ticket(
         need: level.map_or(EvidenceNeed::Declared, |level| level.evidence),
         open_below: below.open,
         open_needs: below.open_needs,
+        removed_scenarios: below.removed_scenarios,
+        scenario_file: scenario_file(ctx, ticket).as_deref(),
         is_untouched: asks_for_work(ctx)
             && !below.has_children
             && has_work_phases(ctx, ticket)

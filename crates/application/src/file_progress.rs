@@ -9,13 +9,15 @@ use domain::fact::Fact;
 use domain::ids::NodeId;
 use domain::needs::is_open;
 use domain::node::{Content, Node, Progress, WorkKeys};
+use domain::policy::GateMode;
 use domain::ports::{NodeKey, Snapshot, TrackedState, Transaction};
 use domain::work::completion::{OpenNode, describe_gaps};
+use domain::work::stated_completion::ClaimOrigin;
 use domain::work::triage::UnknownWord;
 
 use crate::completion::{
     AddedBelow, CompletionScope, consume_override, find_gaps, follow_progress, judge_added_ticket,
-    list_open_needs, refuse_incomplete,
+    list_open_needs,
 };
 use crate::context::{Context, Notice};
 use crate::decisions::{DecisionChanges, load_decision_key};
@@ -23,7 +25,9 @@ use crate::failure::Failure;
 use crate::left_work::report_given_up_needs;
 use crate::locate::load_node_path;
 use crate::phase_moves::report_skipped_phase;
-use crate::scan::{ReturnedPlan, ScanResult, was_checked_out};
+use crate::removed_scenarios::list_unreturned_scenarios;
+use crate::scan::{ScanResult, list_files_committed_here, was_checked_out};
+use crate::stated_completion::{find_objection, find_origin, push_claim_marks, was_refused};
 
 /// Derives the progress from front matter where a file declares it; what is not done does not become
 /// complete.
@@ -36,7 +40,10 @@ pub(crate) fn follow_file_progress(
     let mut unknown = describe_added_words(ctx, facts);
     let decisions = &seen.decisions;
     // First, because the steps below read the facts of added nodes as they will be recorded.
-    let mut believed = state_added_progress(ctx, &*tx, &seen.returned, facts)?;
+    let AddedClaims {
+        mut believed,
+        mut refused,
+    } = state_added_progress(ctx, &*tx, seen, facts)?;
     let mut follow = Vec::new();
     let mut brought: BTreeSet<NodeId> = BTreeSet::new();
     for fact in facts.iter() {
@@ -86,19 +93,23 @@ pub(crate) fn follow_file_progress(
         let Some(progress) = now.filter(|_| now != then && now != Some(known.progress)) else {
             continue;
         };
-        if progress == Progress::Complete && came_with_git {
-            brought.insert(known.id);
-            believed.extend(believe_ticket(ctx, &*tx, &known, &mut follow)?);
-        } else if progress == Progress::Complete {
-            if let Err(refused) = refuse_incomplete(ctx, &*tx, &known) {
+        if progress == Progress::Complete {
+            let origin = find_origin(ctx, &*tx, &known, came_with_git, decisions)?;
+            if let Some(why) = find_objection(ctx, &*tx, &known, &origin)? {
                 ctx.push_notice(Notice::Unproved {
                     node: known.alias.clone(),
-                    why: refused.message,
+                    why,
                     is_complete: false,
                 });
+                refused.push(known.id);
                 continue;
             }
-            consume_override(ctx, tx, &known)?;
+            if origin.is_own() {
+                consume_override(ctx, tx, &known)?;
+            } else {
+                brought.insert(known.id);
+                believed.extend(believe_ticket(ctx, &*tx, &known, &mut follow)?);
+            }
         }
         follow.push(Fact::ProgressChanged {
             node: *node,
@@ -116,9 +127,10 @@ pub(crate) fn follow_file_progress(
         }
     }
     facts.append(&mut follow);
-    report_believed(ctx, &*tx, decisions, &believed)?;
+    let believed = report_believed(ctx, &*tx, decisions, believed)?;
     report_unknown_words(ctx, unknown);
-    follow_progress(ctx, &*tx, facts)
+    follow_progress(ctx, &*tx, facts)?;
+    push_claim_marks(&*tx, &believed, &refused, facts)
 }
 
 /// Returns the words of a front matter that mean nothing.
@@ -167,6 +179,7 @@ fn is_unchanged_in_git(ctx: &Context<'_>, node: &Node) -> bool {
 
 /// A ticket that counts as complete because it came finished with git.
 struct BelievedTicket {
+    id: NodeId,
     alias: String,
     /// Key of its decisions.
     key: String,
@@ -194,33 +207,30 @@ fn believe_ticket(
         }
     }
     Ok((!gaps.is_empty()).then_some(BelievedTicket {
+        id: ticket.id,
         alias: ticket.alias.clone(),
         key: load_decision_key(state, ticket)?,
     }))
 }
 
-/// Reports the tickets that nobody decided about: a reader of the list should know that their
-/// completion rests on a line in a file.
+/// Reports the tickets that nobody decided about, and returns them: a reader of the list should know that
+/// their completion rests on a line in a file.
 fn report_believed(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     decisions: &DecisionChanges,
-    believed: &[BelievedTicket],
-) -> Result<(), Failure> {
-    if believed.is_empty() {
-        return Ok(());
-    }
+    mut believed: Vec<BelievedTicket>,
+) -> Result<Vec<NodeId>, Failure> {
     let keys = believed.iter().map(|ticket| ticket.key.clone()).collect();
     let undecided = decisions.retain_undecided(state, keys)?;
-    let nodes: Vec<String> = believed
-        .iter()
-        .filter(|ticket| undecided.contains(&ticket.key))
-        .map(|ticket| ticket.alias.clone())
-        .collect();
-    if !nodes.is_empty() {
-        ctx.push_notice(Notice::Believed { nodes });
+    believed.retain(|ticket| undecided.contains(&ticket.key));
+    if !believed.is_empty() {
+        let nodes = believed.iter().map(|ticket| ticket.alias.clone());
+        ctx.push_notice(Notice::Believed {
+            nodes: nodes.collect(),
+        });
     }
-    Ok(())
+    Ok(believed.into_iter().map(|ticket| ticket.id).collect())
 }
 
 fn is_item(ctx: &Context<'_>, node: &Node) -> bool {
@@ -241,7 +251,14 @@ fn stated_progress(
         .and_then(|work| work.stated_progress(last_phase.map(|phase| phase.name.as_str())))
 }
 
-/// Sets the progress of added nodes. Returns those that are believed.
+/// What became of the completions that added files state.
+#[derive(Default)]
+struct AddedClaims {
+    believed: Vec<BelievedTicket>,
+    refused: Vec<NodeId>,
+}
+
+/// Sets the progress of added nodes.
 ///
 /// A finished ticket that git brought was finished where it was written, and its scenarios with it: their
 /// cycles are in commits that nobody here worked on. One that was written here has to be done.
@@ -251,9 +268,10 @@ fn stated_progress(
 fn state_added_progress(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    returned: &[ReturnedPlan],
+    seen: &ScanResult,
     facts: &mut [Fact],
-) -> Result<Vec<BelievedTicket>, Failure> {
+) -> Result<AddedClaims, Failure> {
+    let returned = &seen.returned;
     let was_stated: HashMap<NodeId, Option<Progress>> = returned
         .iter()
         .map(|plan| {
@@ -274,9 +292,9 @@ fn state_added_progress(
             }
         }
     }
-    let mut believed = Vec::new();
+    let mut claims = AddedClaims::default();
     if finished.is_empty() {
-        return Ok(believed);
+        return Ok(claims);
     }
     let paths: Vec<String> = finished
         .iter()
@@ -302,13 +320,49 @@ fn state_added_progress(
             }
         }
     }
-    for (at, path) in &finished {
-        let came_with_git = path.as_deref().is_some_and(|path| tracked.contains(path));
-        if settle_finished(ctx, state, *at, came_with_git, &family, facts)? {
-            believed.extend(family.describe_ticket(state, *at, facts)?);
+    let committed = match tracked.is_empty() {
+        true => BTreeSet::new(),
+        false => list_files_committed_here(ctx, state)?,
+    };
+    let mut tickets = Vec::new();
+    for (at, _) in &finished {
+        tickets.push(family.describe_ticket(state, *at, facts)?);
+    }
+    // Together: a fresh clone adds tens of thousands.
+    let keys = tickets.iter().flatten().map(|ticket| ticket.key.clone());
+    let mut unpassed = seen.decisions.list_unpassed_checks(state, keys.collect())?;
+    for ((at, path), ticket) in finished.iter().zip(tickets) {
+        let mut origin = ClaimOrigin {
+            came_with_git: path.as_deref().is_some_and(|path| tracked.contains(path)),
+            was_committed_here: path.as_deref().is_some_and(|path| committed.contains(path)),
+            ..ClaimOrigin::default()
+        };
+        if let Some(Fact::NodeAdded { node }) = facts.get(*at) {
+            origin.was_refused = was_refused(state, node.id)?;
+        }
+        if let Some(ticket) = &ticket {
+            origin.unpassed = unpassed.remove(&ticket.key);
+            // Asked only where it matters, because it reads all decisions that arrived.
+            if origin.is_own() || origin.unpassed.is_some() {
+                let keys = vec![ticket.key.clone()];
+                origin.is_decided = seen.decisions.retain_undecided(state, keys)?.is_empty();
+            }
+        }
+        match settle_finished(ctx, state, *at, &origin, &family, facts)? {
+            SettledClaim::Counts => {}
+            SettledClaim::Believed => claims.believed.extend(ticket),
+            SettledClaim::Refused => claims.refused.extend(ticket.map(|ticket| ticket.id)),
         }
     }
-    Ok(believed)
+    Ok(claims)
+}
+
+/// What became of the completion that an added file states.
+enum SettledClaim {
+    Counts,
+    /// Scenarios of it are open as far as this working copy knows.
+    Believed,
+    Refused,
 }
 
 /// The nodes that these facts add, by index into the facts.
@@ -353,24 +407,26 @@ impl AddedFamily {
             path,
         };
         Ok(Some(BelievedTicket {
+            id: node.id,
             alias: node.alias.clone(),
             key: key.to_string(),
         }))
     }
 }
 
-/// Completes what is below the finished node that the fact at `at` adds, or opens the node. Returns
-/// whether it was believed although scenarios of it are open as far as this working copy knows.
+/// Completes what is below the finished node that the fact at `at` adds, or opens the node.
 fn settle_finished(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     at: usize,
-    came_with_git: bool,
+    origin: &ClaimOrigin,
     family: &AddedFamily,
     facts: &mut [Fact],
-) -> Result<bool, Failure> {
+) -> Result<SettledClaim, Failure> {
+    let contradictions = origin.list_contradictions(&[]);
+    let is_brought = !origin.is_own() && contradictions.is_empty();
     let Some(Fact::NodeAdded { node }) = facts.get(at) else {
-        return Ok(false);
+        return Ok(SettledClaim::Counts);
     };
     let ticket = node.clone();
     let mut open: Vec<OpenNode> = Vec::new();
@@ -382,7 +438,7 @@ fn settle_finished(
         has_children = has_children || !node.is_dropped();
         match node.progress {
             Progress::Complete => {}
-            _ if came_with_git && is_item(ctx, node) => {
+            _ if is_brought && is_item(ctx, node) => {
                 node.progress = Progress::Complete;
                 is_believed = true;
             }
@@ -394,8 +450,12 @@ fn settle_finished(
             }),
         }
     }
-    if came_with_git && open.is_empty() {
-        return Ok(is_believed);
+    let removed = list_unreturned_scenarios(ctx, state, &ticket, facts)?;
+    if is_brought && open.is_empty() && (removed.is_empty() || origin.is_decided) {
+        return Ok(match is_believed {
+            true => SettledClaim::Believed,
+            false => SettledClaim::Counts,
+        });
     }
     let mut open_needs = list_open_needs(ctx, state, &ticket)?;
     for name in &ticket.description.needs {
@@ -408,8 +468,12 @@ fn settle_finished(
         open: &open,
         has_children,
         open_needs: &open_needs,
+        removed_scenarios: &removed,
     };
-    let (blocking, advice) = judge_added_ticket(ctx, &ticket, &below);
+    let (mut blocking, advice) = judge_added_ticket(ctx, &ticket, &below);
+    if ctx.policy.gates.done == GateMode::Block {
+        blocking.extend(contradictions);
+    }
     let is_complete = blocking.is_empty();
     let gaps = match is_complete {
         true => advice,
@@ -424,6 +488,7 @@ fn settle_finished(
     }
     if let (false, Some(Fact::NodeAdded { node })) = (is_complete, facts.get_mut(at)) {
         node.progress = Progress::Active;
+        return Ok(SettledClaim::Refused);
     }
-    Ok(false)
+    Ok(SettledClaim::Counts)
 }

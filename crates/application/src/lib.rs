@@ -32,6 +32,7 @@ mod scan_summary;
 mod session_lines;
 mod session_position;
 mod session_state;
+mod stated_completion;
 mod status_cascade;
 mod test_reports;
 mod ticket_file;

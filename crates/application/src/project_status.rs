@@ -21,6 +21,7 @@ use crate::plan_documents::{find_frozen_edit, list_document_positions};
 use crate::plan_summary::{PlanSummary, StoredSummary};
 use crate::scan::{ScanScope, report_misplaced_at_root};
 use crate::sessions::{load_current_trail, trail_places};
+use crate::stated_completion::list_unproved_completions;
 use crate::views::{ChangeRequestView, OperationView, StatusCounts, describe_cause};
 use crate::waiting_plans::MIN_LISTED_PLANS;
 use crate::working_copy::CopyDifference;
@@ -44,6 +45,9 @@ pub struct ProjectStatus {
     /// Plans with the id of another one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<DuplicateView>,
+    /// Nodes that are complete because a file that came with git says so, and nothing else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unproved: Vec<String>,
     /// From the trajectory to the cursor, if the project keeps a trail; empty if no session has
     /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -266,6 +270,7 @@ fn complete_status(
     mut status: ProjectStatus,
 ) -> Result<ProjectStatus, Failure> {
     status.copy_differences = ctx.copy_differences();
+    status.unproved = list_unproved_completions(ctx, state)?;
     let changed = list_changed_documents(state)?;
     status.attention_total += changed.len();
     status.attention.splice(0..0, changed);
@@ -365,6 +370,7 @@ pub(crate) fn summarise_status(
         attention_total,
         changes_requested,
         duplicates,
+        unproved: Vec::new(),
         trail: None,
         other_sessions: list_other_sessions(ctx, state)?,
         last_operation,

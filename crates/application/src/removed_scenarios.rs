@@ -3,6 +3,7 @@
 
 use domain::fact::Fact;
 use domain::ids::NodeId;
+use domain::needs::is_open;
 use domain::node::{Content, Node, Progress};
 use domain::ports::Snapshot;
 use domain::presence::AbsentNode;
@@ -174,6 +175,34 @@ pub(crate) fn list_removed_scenarios(
     }
     removed.sort();
     Ok(removed)
+}
+
+/// Returns the paths of the open scenarios of a ticket that is back, as these facts add it, but without
+/// them.
+pub(crate) fn list_unreturned_scenarios(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: &Node,
+    facts: &[Fact],
+) -> Result<Vec<String>, Failure> {
+    let is_back = |id: NodeId| {
+        facts
+            .iter()
+            .any(|fact| matches!(fact, Fact::NodeAdded { node } if node.id == id))
+    };
+    let mut left = Vec::new();
+    let absent = read_records::<AbsentNode>(state, "")?;
+    for (_, AbsentNode { node, .. }) in absent {
+        if node.parent == Some(ticket.id)
+            && is_open(&node)
+            && is_item(ctx, &node)
+            && !is_back(node.id)
+        {
+            left.push(format!("{}/{}", ticket.alias, node.alias));
+        }
+    }
+    left.sort();
+    Ok(left)
 }
 
 pub(crate) fn is_item(ctx: &Context<'_>, node: &Node) -> bool {

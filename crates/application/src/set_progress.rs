@@ -19,6 +19,7 @@ use crate::file_writes::PlannedFiles;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::novel::prose_basis::{has_prose, push_prose_basis};
 use crate::observe::{with_observed_files_of, with_observed_node_files};
+use crate::stated_completion::remove_claim_mark;
 use crate::views::{NodeView, load_node_view};
 
 /// Request of [`set_progress`].
@@ -94,6 +95,7 @@ pub fn record_progress(
                 after: request.progress,
             }];
             operation.facts.extend(reason_changes);
+            operation.facts.extend(remove_claim_mark(&*tx, id)?);
             // Prose by hand is finished when its author says so; it goes with the plan as it is now.
             if request.progress == Progress::Complete && has_prose(ctx, &*tx, &node)? {
                 push_prose_basis(&*tx, &node, &mut operation.facts)?;

@@ -23,6 +23,7 @@ use crate::work::claim::Claim;
 use crate::work::evidence::Evidence;
 use crate::work::focus::Focus;
 use crate::work::removed_scenario::RemovedScenario;
+use crate::work::stated_completion::StatedCompletion;
 use crate::work::tdd::Tdd;
 use crate::work::work_level::Assessment;
 
@@ -109,6 +110,7 @@ fn visit_record_key(record: &mut RecordKey, ids: &mut dyn IdVisitor) {
         Tdd::KIND,
         Assessment::KIND,
         RemovedScenario::KIND,
+        StatedCompletion::KIND,
         ProseBasis::KIND,
         ProseCount::KIND,
         DeclinedQuestion::KIND,

@@ -53,6 +53,8 @@ pub enum AuditFindingKind {
     SecretInPlan,
     /// A file of this working copy differs from a shared state.
     CopyDiffers,
+    /// A node is complete by a file that came with git alone.
+    UnprovedCompletion,
     Store(&'static str),
 }
 
@@ -79,6 +81,7 @@ impl AuditFindingKind {
             Self::HistoryChanged => "history-changed",
             Self::SecretInPlan => "secret-in-plan",
             Self::CopyDiffers => "copy-differs",
+            Self::UnprovedCompletion => "unproved-completion",
             Self::Store(word) => word,
         }
     }

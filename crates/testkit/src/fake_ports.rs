@@ -213,6 +213,8 @@ pub struct FakeGit {
     /// Names in the folders of other branches.
     elsewhere: RefCell<Vec<String>>,
     large: Cell<bool>,
+    /// The files that commits change, by their hash.
+    changed_files: RefCell<BTreeMap<String, Vec<String>>>,
 }
 
 impl FakeGit {
@@ -238,6 +240,16 @@ impl FakeGit {
     pub fn commit(&self, subject: &str) {
         self.move_head(HeadMoveKind::Commit, subject);
         self.uncommitted.borrow_mut().clear();
+    }
+
+    /// Commits these files.
+    pub fn commit_files(&self, subject: &str, files: &[&str]) {
+        self.commit(subject);
+        let files = files.iter().map(|file| (*file).to_owned()).collect();
+        let commit = self.moves.borrow().last().map(|last| last.to.clone());
+        if let Some(commit) = commit {
+            self.changed_files.borrow_mut().insert(commit, files);
+        }
     }
 
     /// Moves HEAD, without touching the working tree.
@@ -325,6 +337,14 @@ impl Git for FakeGit {
         Ok(Some(paths.iter().map(state_of).collect()))
     }
 
+    fn list_commits_made_here(&self) -> BTreeSet<String> {
+        let moves = self.moves.borrow();
+        let commits = moves
+            .iter()
+            .filter(|one| matches!(one.kind, HeadMoveKind::Commit | HeadMoveKind::Amend));
+        commits.map(|one| one.to.clone()).collect()
+    }
+
     fn visit_names_elsewhere(
         &self,
         _folder: &str,
@@ -353,6 +373,12 @@ impl Git for FakeGit {
             let commit = HistoryCommit {
                 hash: one.to.clone(),
                 subject: one.subject.clone(),
+                changed_files: self
+                    .changed_files
+                    .borrow()
+                    .get(&one.to)
+                    .cloned()
+                    .unwrap_or_default(),
                 ..HistoryCommit::default()
             };
             match one.kind {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use domain::comment::Comment;
 use domain::decision::{
-    Aspect, Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, Verdict, check_signature,
-    decisions_in_force, parse_decision_file, signature_basis, stand_on_decisions,
+    Aspect, Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, ProofVerdict, Verdict,
+    check_signature, decisions_in_force, parse_decision_file, signature_basis, stand_on_decisions,
 };
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
@@ -18,6 +18,7 @@ use domain::ports::{
 };
 use domain::record::record_changed_fact;
 use domain::text::count_with_noun;
+use domain::work::evidence::ProofCheck;
 
 use super::attach::verdict_facts;
 use super::carry::{find_carried_changes, rekey_facts};
@@ -56,12 +57,41 @@ impl DecisionChanges {
         state: &dyn Snapshot,
         keys: Vec<String>,
     ) -> Result<BTreeSet<String>, StoreFault> {
+        let mut undecided = BTreeSet::new();
+        self.visit_decisions(state, keys, |key, all| {
+            if !is_called_complete(all) {
+                undecided.insert(key);
+            }
+        })?;
+        Ok(undecided)
+    }
+
+    /// Returns the checks that were declared for these nodes and that nobody has seen pass, by node. Like
+    /// [`Self::retain_undecided`] also of a clone that is not adopted: such a check only asks for more.
+    pub(crate) fn list_unpassed_checks(
+        &self,
+        state: &dyn Snapshot,
+        keys: Vec<String>,
+    ) -> Result<HashMap<String, ProofCheck>, StoreFault> {
+        let mut unpassed = HashMap::new();
+        self.visit_decisions(state, keys, |key, all| {
+            unpassed.extend(find_unpassed_check(all).map(|check| (key, check)));
+        })?;
+        Ok(unpassed)
+    }
+
+    /// Passes on the decisions about each of these nodes, as they are after these changes.
+    fn visit_decisions(
+        &self,
+        state: &dyn Snapshot,
+        keys: Vec<String>,
+        mut each: impl FnMut(String, &[KnownDecision]),
+    ) -> Result<(), StoreFault> {
         // By node: a fresh clone has as many decisions as tickets.
         let mut arrived: HashMap<&str, Vec<&KnownDecision>> = HashMap::new();
         for (_, after) in &self.changed {
             arrived.entry(&after.decision.node).or_default().push(after);
         }
-        let mut undecided = BTreeSet::new();
         for key in keys {
             let mut all = load_decisions(state, &key)?;
             for after in arrived.get(key.as_str()).into_iter().flatten() {
@@ -69,11 +99,9 @@ impl DecisionChanges {
                 all.push((*after).clone());
             }
             all.retain(|known| known.present);
-            if !is_called_complete(&all) {
-                undecided.insert(key);
-            }
+            each(key, &all);
         }
-        Ok(undecided)
+        Ok(())
     }
 
     /// Whether some are about a node.
@@ -184,13 +212,38 @@ fn is_called_complete(all: &[KnownDecision]) -> bool {
     let complete = Verdict::Progress {
         progress: Progress::Complete,
     };
+    list_latest(all)
+        .into_iter()
+        .any(|known| known.decision.what == complete)
+}
+
+/// Returns a check of which no decision that is not superseded says that it passed.
+fn find_unpassed_check(all: &[KnownDecision]) -> Option<ProofCheck> {
+    let verdicts: Vec<&ProofVerdict> = list_latest(all)
+        .into_iter()
+        .filter_map(|known| match &known.decision.what {
+            Verdict::Proved(verdict) => Some(verdict),
+            _ => None,
+        })
+        .collect();
+    let has_passed = |check: &ProofCheck| {
+        verdicts.iter().any(|one| {
+            one.check == *check && one.result.as_ref().is_some_and(|result| result.passed)
+        })
+    };
+    let found = verdicts.iter().find(|one| !has_passed(&one.check));
+    found.map(|one| one.check.clone())
+}
+
+/// Returns the decisions that no other one supersedes, whether or not they count yet.
+fn list_latest(all: &[KnownDecision]) -> Vec<&KnownDecision> {
     let superseded: BTreeSet<&DecisionId> = all
         .iter()
         .flat_map(|known| &known.decision.supersedes)
         .collect();
     all.iter()
         .filter(|known| known.id.as_ref().is_none_or(|id| !superseded.contains(id)))
-        .any(|known| known.decision.what == complete)
+        .collect()
 }
 
 /// Compares the decision files with the recorded decisions.

@@ -42,7 +42,10 @@ pub(crate) use named_plans::{NamedPlans, NewPlanFile, scan_named_plans};
 pub(crate) use presence::{AbsentPlan, ReturnedPlan};
 pub(crate) use scan_cache::save_recorded_scan;
 pub(crate) use scope::ScanScope;
-pub(crate) use seen_head::{last_seen_branch, save_seen_head, was_checked_out};
+pub(crate) use seen_head::{
+    last_seen_branch, list_files_committed_here, load_unseen_history, save_seen_head,
+    was_checked_out,
+};
 
 /// Minimum number of paths that a hook checks: this takes half a millisecond.
 const MIN_PATHS_PER_HOOK: usize = 512;

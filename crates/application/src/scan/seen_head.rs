@@ -2,7 +2,9 @@
 //!
 //! A note of the store: it belongs to this working copy, and without it a change counts as an edit.
 
-use domain::ports::{GitHead, HeadMoveKind, Snapshot, Transaction};
+use std::collections::BTreeSet;
+
+use domain::ports::{CommitHistory, GitHead, HeadMoveKind, Snapshot, Transaction};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
@@ -83,6 +85,39 @@ pub(crate) fn was_checked_out(ctx: &Context<'_>, state: &dyn Snapshot) -> Result
         // The reflog does not reach back: a new clone, or another tool.
         Ok(None) | Err(_) => true,
     })
+}
+
+/// Returns the files that were changed since the last recorded scan by commits made in this working copy.
+/// Starts a process.
+pub(crate) fn list_files_committed_here(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<BTreeSet<String>, Failure> {
+    let made = ctx.git.list_commits_made_here();
+    let history = match made.is_empty() {
+        true => None,
+        false => load_unseen_history(ctx, state)?,
+    };
+    let commits = history.map_or_else(Vec::new, |(_, history)| history.commits);
+    Ok(commits
+        .into_iter()
+        .filter(|commit| made.contains(&commit.hash))
+        .flat_map(|commit| commit.changed_files)
+        .collect())
+}
+
+/// Returns the commit of the last recorded scan, and those that HEAD has since; `None` if there is none, or
+/// it is not known any more. Starts a process.
+pub(crate) fn load_unseen_history(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Option<(String, CommitHistory)>, Failure> {
+    let Some(seen) = SeenHead::load(state)?.commit else {
+        return Ok(None);
+    };
+    // A history that cannot be read changes nothing: a hook must not fail for it.
+    let history = ctx.git.commits_since(Some(&seen)).ok().flatten();
+    Ok(history.map(|history| (seen, history)))
 }
 
 /// Returns the branch on which plans that are gone now were seen last.

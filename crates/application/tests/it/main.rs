@@ -14,6 +14,7 @@ mod brief_status;
 mod briefings;
 mod cascade;
 mod claims;
+mod claims_of_files;
 mod comment_threads;
 mod completion;
 mod dashboard_views;

@@ -63,6 +63,26 @@ fn has_tickets(view: &ProjectStatus) -> bool {
     view.profiles.iter().any(|name| name == "tickets")
 }
 
+/// Prints the nodes that are complete by a file that came with git alone.
+fn print_unproved(ui: Ui, unproved: &[String]) {
+    const MAX_PRINTED_NODES: usize = 5;
+    if unproved.is_empty() {
+        return;
+    }
+    ui.print_line(styled(
+        BOLD,
+        "Complete without proof (came finished with git)",
+    ));
+    for path in unproved.iter().take(MAX_PRINTED_NODES) {
+        ui.print_line(format_args!("  {}", clean_line(path)));
+    }
+    if unproved.len() > MAX_PRINTED_NODES {
+        let more = unproved.len() - MAX_PRINTED_NODES;
+        ui.print_line(format_args!("  … and {more} more (tl check)"));
+    }
+    ui.print_blank_line();
+}
+
 /// Prints a line per level: statuses where approval matters, progress elsewhere.
 pub(super) fn print_level_counts(ui: Ui, levels: &[LevelCounts]) {
     for level in levels {
@@ -134,6 +154,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
     ui.print_blank_line();
     print_duplicates(ui, &view.duplicates);
     print_change_requests(ui, &view.changes_requested);
+    print_unproved(ui, &view.unproved);
     if view.attention.is_empty() && !view.duplicates.is_empty() {
         ui.print_line("What is ready:  tl next");
     } else if view.attention.is_empty() {

@@ -628,8 +628,8 @@ const WAYS: &[Way] = &[
                 && printf 'Scenario: one\\n' > test-definitions.md && git add -A . && git commit -q -m 'docs: made'";
             session.shell(command).context().unwrap_or_default()
         },
-        node: NOT_HIDDEN,
-        expected: "`099` came finished with git and counts as complete; no decision or commit here shows",
+        node: "099",
+        expected: "`099` is not done: scenario `099/one` is open",
     },
     Way {
         name: "evidence that cannot fail",

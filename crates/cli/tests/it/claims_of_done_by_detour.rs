@@ -294,8 +294,8 @@ const WAYS: &[Way] = &[
             ));
             run(project, &["status"])
         },
-        node: NOT_HIDDEN,
-        expected: "`017a` came finished with git and counts as complete; no decision or commit here shows",
+        node: "017a",
+        expected: "`017a` is not done",
     },
 ];
 

@@ -176,6 +176,12 @@ pub trait Git {
         None
     }
 
+    /// Returns the commits that were made in this working tree, cherry-picks and reverts included, as far as
+    /// its reflog reaches. Reads files only.
+    fn list_commits_made_here(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
+
     /// Counts the changed lines of every project file that differs from HEAD, including untracked
     /// files, excluding ignored ones and `.throughline`. Starts one process.
     ///

@@ -13,6 +13,7 @@ pub mod overlap;
 pub mod phase_order;
 pub mod removed_scenario;
 pub mod scenarios;
+pub mod stated_completion;
 pub mod tdd;
 pub mod test_report;
 pub mod test_runner;

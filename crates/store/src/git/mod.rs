@@ -163,6 +163,11 @@ impl Git for DiskGit {
         Some(file_stamp(&stat))
     }
 
+    fn list_commits_made_here(&self) -> BTreeSet<String> {
+        let place = self.find_repository().ok().flatten();
+        place.map_or_else(BTreeSet::new, |place| reflog::list_commits(&place))
+    }
+
     fn branch_left_last(&self) -> Option<String> {
         reflog::read_branch_left(&*self.find_repository().ok()??)
     }

@@ -3,6 +3,7 @@
 //! Read backwards in growing pieces, because the log of an old repository has megabytes and the
 //! wanted moves are the last few lines.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -59,6 +60,21 @@ pub(super) fn read_branch_left(place: &RepositoryPaths) -> Option<String> {
 pub(super) fn log_size(place: &RepositoryPaths) -> Option<u64> {
     let found = std::fs::metadata(place.own.join("logs/HEAD")).ok()?;
     Some(found.len())
+}
+
+/// Returns the commits that the newest part of the log says were made in this working tree. A log that
+/// cannot be read has none.
+pub(super) fn list_commits(place: &RepositoryPaths) -> BTreeSet<String> {
+    let most = TAIL_SIZES_BYTES.last().copied().unwrap_or_default();
+    let read = || read_file_tail(&mut File::open(place.own.join("logs/HEAD"))?, most);
+    let text = read().map(|(text, _)| text).unwrap_or_default();
+    let moves = text.lines().filter_map(ReflogEntry::parse);
+    moves
+        .filter_map(ReflogEntry::into_move)
+        // A merge commit brings what others made.
+        .filter(|one| one.kind.commits_work() && one.kind != HeadMoveKind::Merge)
+        .map(|one| one.to)
+        .collect()
 }
 
 /// Whether all moves since the log had `size` bytes are commits and their amendments. A longer part of the
