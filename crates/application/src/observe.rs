@@ -35,6 +35,7 @@ use crate::scan::{
 };
 use crate::scan_summary::summarise_changes;
 use crate::status_cascade::{cascade_statuses, count_stale_nodes};
+use crate::ticket_cycles::mark_added_scenarios;
 use crate::working_copy::{self, is_state_shared};
 
 /// Minimum number of new file stamps for which an otherwise unchanged state is written. Fewer files
@@ -752,6 +753,7 @@ pub(crate) fn derive_operation(
     push_presence_facts(ctx, &*tx, seen, now, &mut facts)?;
     follow_removed_scenarios(ctx, &*tx, &mut facts)?;
     follow_left_work(ctx, &*tx, &seen.texts, &mut facts)?;
+    mark_added_scenarios(ctx, &*tx, &mut facts)?;
     receive_decisions(ctx, &*tx, &seen.decisions, &mut facts)?;
     if facts.is_empty() {
         return Ok(None);

@@ -6,11 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::fact::Fact;
 use domain::ids::NodeId;
 use domain::node::{Node, Progress};
 use domain::policy::GateMode;
-use domain::ports::{CommitHistory, Snapshot, Transaction};
+use domain::ports::{CommitHistory, HistoryCommit, Snapshot, Transaction};
 use domain::record;
+use domain::time::Timestamp;
 use domain::work::focus::Focus;
 use domain::work::history::{
     CycleInputs, EmptyStep, HistoryMark, ScenarioInput, WorkSpan, find_base, find_empty_step,
@@ -22,6 +24,8 @@ use serde::{Deserialize, Serialize};
 use crate::context::Context;
 use crate::evidence::lacks_proof;
 use crate::failure::Failure;
+use crate::removed_scenarios::{is_item, scenario_file};
+use crate::scan::load_unseen_history;
 use crate::session_position::{head_commit, tdd_record_key};
 use crate::uncommitted::load_authors;
 
@@ -212,6 +216,76 @@ fn load_work(
     Ok(work)
 }
 
+/// Adds when the scenarios were written that these observed facts add to tickets which are worked on
+/// already: earlier commits are none of their steps.
+pub(crate) fn mark_added_scenarios(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    let mut marks = Vec::new();
+    for fact in facts.iter() {
+        let Fact::NodeAdded { node } = fact else {
+            continue;
+        };
+        let ticket = node.parent.filter(|_| is_item(ctx, node));
+        // One that is added with its scenarios is nobody's work yet.
+        let Some(ticket) = ticket.map(|id| state.load_node(id)).transpose()?.flatten() else {
+            continue;
+        };
+        let key = tdd_record_key(node.id);
+        let is_worked_on = || load_work(state, ticket.id, &[]).map(|work| !work.spans.is_empty());
+        // A scenario that is back has the commits it had.
+        if record::read_record::<Tdd>(state, &key)?.is_none()
+            && is_worked_on()?
+            && let Some(since) = find_written_mark(ctx, state, &ticket)?
+        {
+            let tdd = Tdd {
+                since: Some(since),
+                ..Tdd::default()
+            };
+            marks.extend(record::record_changed_fact(&key, None, Some(&tdd)));
+        }
+    }
+    facts.append(&mut marks);
+    Ok(())
+}
+
+/// Returns the commit after which scenarios were written that the last scan did not see: the one before the
+/// first that changes their file, or HEAD if none does.
+fn find_written_mark(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: &Node,
+) -> Result<Option<HistoryMark>, Failure> {
+    let Some(head) = head_commit(ctx) else {
+        return Ok(None);
+    };
+    let now = HistoryMark {
+        head: Some(head),
+        at: ctx.clock.now(),
+    };
+    let file = scenario_file(ctx, ticket);
+    let Some((seen, history)) = load_unseen_history(ctx, state)? else {
+        return Ok(Some(now));
+    };
+    let commits = &history.commits;
+    let is_in = |commit: &HistoryCommit| {
+        file.as_ref()
+            .is_some_and(|file| commit.changed_files.contains(file))
+    };
+    let Some(at) = commits.iter().position(is_in) else {
+        return Ok(Some(now));
+    };
+    let before = at.checked_sub(1).and_then(|at| commits.get(at));
+    Ok(Some(HistoryMark {
+        head: Some(before.map_or(seen, |commit| commit.hash.clone())),
+        at: commits.get(at).map_or(now.at, |commit| {
+            Timestamp::from_millis(commit.authored_at * 1_000)
+        }),
+    }))
+}
+
 /// Returns the scenarios with the decisions about them. One whose progress is not what its commits
 /// led to was completed or reopened by someone since the records were made.
 fn gather_scenarios(
@@ -238,6 +312,7 @@ fn gather_scenarios(
         }
         inputs.push(ScenarioInput {
             id: scenario.id,
+            since: known.since,
             decisions,
             is_unproved: lacks_proof(ctx, state, scenario)?,
         });

@@ -82,6 +82,8 @@ pub fn find_base(spans: &[WorkSpan]) -> Option<&HistoryMark> {
 #[derive(Clone, Debug)]
 pub struct ScenarioInput {
     pub id: NodeId,
+    /// When it was written, if that was after the work on its ticket began.
+    pub since: Option<HistoryMark>,
     pub decisions: Vec<ScenarioDecision>,
     /// Whether it lacks its proof, so that commits cannot complete it.
     pub is_unproved: bool,
@@ -132,7 +134,11 @@ pub fn fold_cycles(inputs: &CycleInputs<'_>) -> Vec<Tdd> {
         // A failing test for the next scenario closes this one, and then counts for the next: at
         // most two rounds.
         for _ in 0..2 {
-            let Some(state) = current_scenario(&mut states, span.scenario) else {
+            let is_written = |state: &ScenarioCycle<'_>| {
+                let since = state.tdd.since.as_ref();
+                since.is_none_or(|since| place.is_after(index, commit, since))
+            };
+            let Some(state) = current_scenario(&mut states, span.scenario, is_written) else {
                 break;
             };
             let mut advance = advance_cycle(state.tdd.cycle, step);
@@ -140,8 +146,9 @@ pub fn fold_cycles(inputs: &CycleInputs<'_>) -> Vec<Tdd> {
                 break;
             }
             let lacks_test = inputs.requires_test && state.tdd.untested.is_some();
-            // The test that was missing: the cycle begins with it.
-            if lacks_test && advance == Advance::DoneBefore {
+            // The test that was missing: the cycle begins with it, wherever the one without a test
+            // had got to.
+            if lacks_test && step == Cycle::Red {
                 state.tdd.untested = None;
                 advance = Advance::To(Some(step));
             }
@@ -198,12 +205,15 @@ fn changes_only_plans(commit: &HistoryCommit, profiles: &[Profile]) -> bool {
     !files.is_empty() && files.iter().all(|file| is_exempt(profiles, file))
 }
 
-/// Returns the scenario that takes the next commit: the entered one, or else the first open one.
+/// Returns the scenario that takes the next commit: the entered one, or else the first open one, of those
+/// that were written before it.
 fn current_scenario<'s, 'i>(
     states: &'s mut [ScenarioCycle<'i>],
     entered: Option<NodeId>,
+    is_written: impl Fn(&ScenarioCycle<'i>) -> bool,
 ) -> Option<&'s mut ScenarioCycle<'i>> {
-    let is_open = |state: &ScenarioCycle<'_>| !state.tdd.closed && !state.is_decided;
+    let is_open =
+        |state: &ScenarioCycle<'i>| !state.tdd.closed && !state.is_decided && is_written(state);
     let at = states
         .iter()
         .position(|state| Some(state.id) == entered && is_open(state))
@@ -228,6 +238,7 @@ impl<'i> ScenarioCycle<'i> {
             id: input.id,
             is_unproved: input.is_unproved,
             tdd: Tdd {
+                since: input.since.clone(),
                 decisions: input.decisions.clone(),
                 ..Tdd::default()
             },
@@ -246,6 +257,7 @@ impl<'i> ScenarioCycle<'i> {
             // someone took back.
             if !decision.completed {
                 self.tdd = Tdd {
+                    since: self.tdd.since.take(),
                     decisions: std::mem::take(&mut self.tdd.decisions),
                     ..Tdd::default()
                 };

@@ -41,6 +41,10 @@ pub struct Tdd {
     /// Whether commits completed the scenario, and not a user's decision.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
+    /// When the scenario was written, if that was after the work on its ticket began: earlier commits
+    /// are none of its steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<HistoryMark>,
     /// Decisions about the scenario's progress, oldest first, that the commits do not show.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<ScenarioDecision>,

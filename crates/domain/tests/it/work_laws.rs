@@ -335,6 +335,7 @@ fn commit(number: usize, subject: &str) -> HistoryCommit {
 fn folded(commits: Vec<HistoryCommit>) -> Vec<(Option<Cycle>, bool, u64)> {
     let scenarios = SCENARIOS.map(|id| ScenarioInput {
         id,
+        since: None,
         decisions: Vec::new(),
         is_unproved: false,
     });
@@ -474,6 +475,7 @@ fn a_decision_about_a_scenario_keeps_the_commits_before_it() {
         let inputs = [(SCENARIOS[0], decisions), (SCENARIOS[1], Vec::new())];
         let scenarios = inputs.map(|(id, decisions)| ScenarioInput {
             id,
+            since: None,
             decisions,
             is_unproved: false,
         });
