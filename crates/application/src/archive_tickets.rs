@@ -15,6 +15,7 @@ use domain::tree::Tree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::claim_node::refuse_claimed_change;
 use crate::context::Context;
 use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
@@ -72,6 +73,9 @@ pub fn archive_tickets(
             .iter()
             .flat_map(|top| tree.subtree_preorder(top.id))
             .collect();
+        for node in &nodes {
+            refuse_claimed_change(ctx, &*tx, node)?;
+        }
         let moved_files = plan_moves(ctx, planned, &nodes)?;
         let facts = collect_facts(ctx, &*tx, &tree, &nodes)?;
         let archived: Vec<String> = tops.iter().map(|top| tree.alias_path(top)).collect();

@@ -13,6 +13,7 @@ use domain::ids::OperationId;
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::plan_document::MILESTONES_PROFILE;
+use domain::policy::GateMode;
 use domain::ports::{ClaimChange, HeldClaim, NodeKey, Snapshot, Transaction};
 use domain::record::{self, Recorded};
 use domain::time::Timestamp;
@@ -22,7 +23,7 @@ use domain::work::claim::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::context::{Context, Notice};
 use crate::coordination::{
     change_coordination, keep_unshared, load_claims, load_node_key, load_overlaps,
     load_recorded_claims,
@@ -463,8 +464,31 @@ pub(crate) fn refuse_claim_of_other(
         "`{}` is claimed by another session ({})",
         held.node.path, held.claim.session
     );
-    Err(Failure::refused(what)
-        .with_step(format!("tl release {}   # in that session", held.node.path)))
+    Err(Failure::refused(what).with_step(format!(
+        "tl release {}   # in that session, or by a person",
+        held.node.path
+    )))
+}
+
+/// Refuses to change the progress, phase or size of a node that another session holds, or one above it, as
+/// the `claim` gate refuses to write it.
+pub(crate) fn refuse_claimed_change(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<(), Failure> {
+    match ctx.policy.gates.claim {
+        GateMode::Off => Ok(()),
+        GateMode::Block => refuse_claim_of_other(ctx, state, node),
+        GateMode::Warn => {
+            if let Err(refused) = refuse_claim_of_other(ctx, state, node) {
+                ctx.push_notice(Notice::WorkLeft {
+                    why: refused.message,
+                });
+            }
+            Ok(())
+        }
+    }
 }
 
 /// Returns the claim of another session on a node or one of its ancestors.

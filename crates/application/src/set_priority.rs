@@ -4,6 +4,7 @@ use domain::front_matter;
 use domain::operation::Verb;
 use domain::work::triage::Priority;
 
+use crate::claim_node::refuse_claimed_change;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{load_node, reject_extra_words};
@@ -25,6 +26,7 @@ pub fn set_priority(ctx: &Context<'_>, node: &[String], word: &str) -> Result<Ti
     with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
+        refuse_claimed_change(ctx, &*tx, &node)?;
         let file = node.path.clone().unwrap_or_default();
         let text = read_ticket_file(ctx, &file)?;
         let changed = front_matter::set_key(&text, "priority", priority.as_str());

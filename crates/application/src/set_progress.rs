@@ -8,7 +8,7 @@ use domain::ports::{Snapshot, Transaction};
 use domain::record::{ChangeRecords, read_record};
 use domain::work::blocked_reason::BlockedReason;
 
-use crate::claim_node::release_ended_document;
+use crate::claim_node::{refuse_claimed_change, release_ended_document};
 use crate::completion::{
     completion_scopes, consume_override, follow_progress, list_open_needs, refuse_incomplete,
 };
@@ -76,6 +76,7 @@ pub fn record_progress(
                 }
             }
         } else {
+            refuse_claimed_change(ctx, &*tx, &node)?;
             let path = load_node_path(&*tx, &node)?;
             if request.progress == Progress::Complete {
                 refuse_incomplete(ctx, &*tx, &node)?;

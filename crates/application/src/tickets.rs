@@ -19,6 +19,7 @@ use domain::work::work_level::{Assessment, WorkLevel};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::claim_node::refuse_claimed_change;
 use crate::completion::{
     CompletionScope, completion_scopes, consume_override, follow_progress, progress_fact,
     refuse_incomplete, refuse_incomplete_within,
@@ -385,6 +386,7 @@ pub fn set_phase(
     let set = |planned: &PlannedFiles<'_>, tx: &mut dyn Transaction, id, rest: &[String]| {
         reject_extra_words(rest)?;
         let node = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
+        refuse_claimed_change(ctx, &*tx, &node)?;
         // Before the rule for done: a skipped phase is the reason that has to be settled first.
         refuse_skipped_phase(ctx, tx, &node, phase, reason)?;
         if is_last {
@@ -462,6 +464,7 @@ pub fn set_work_level(
     with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let ticket = require_single_ticket(ctx, &*tx, load_node(&*tx, id)?)?;
+        refuse_claimed_change(ctx, &*tx, &ticket)?;
         let found = load_ticket(ctx, &*tx, ticket, None)?;
         let key = found.node.id.0.to_string();
         let before = record::read_record::<Assessment>(&*tx, &key)?;
@@ -634,6 +637,7 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
             words => find_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
         };
         if node.progress != Progress::Complete {
+            refuse_claimed_change(ctx, &*tx, &node)?;
             refuse_incomplete(ctx, &*tx, &node)?;
             consume_override(ctx, tx, &node)?;
             let path = load_node_path(&*tx, &node)?;

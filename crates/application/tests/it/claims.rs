@@ -3,7 +3,12 @@
 use application::claim_node::{ReleaseRequest, claim_node, list_claims, release_node};
 use application::move_focus::{FocusMove, move_focus};
 use application::next_work::list_next_work;
+use application::set_priority::set_priority;
+use application::set_progress::{ProgressRequest, set_progress};
+use application::tickets::{set_phase, set_work_level};
 use application::{Context, Failure, FailureKind};
+use domain::node::Progress;
+use domain::work::work_level::WorkLevel;
 
 use crate::world::{World, assert_refused, words};
 
@@ -28,6 +33,33 @@ fn a_claimed_node_is_refused_to_another_session_and_named_with_its_holder() {
         FailureKind::Refused,
         "one",
     );
+}
+
+#[test]
+fn a_claim_protects_progress_phase_size_and_priority() {
+    let world = World::with_tickets();
+    claim(&world.agent("one"), "017").unwrap();
+    let change = |session: &str| {
+        let (ctx, node) = (world.agent(session), words("017a"));
+        let request = ProgressRequest {
+            node: node.clone(),
+            progress: Progress::Active,
+        };
+        [
+            set_progress(&ctx, &request).map(drop),
+            set_phase(&ctx, &node, "implement", None).map(drop),
+            set_work_level(&ctx, &node, Some(WorkLevel::Patch), None).map(drop),
+            set_priority(&ctx, &node, "high").map(drop),
+        ]
+    };
+    for refused in change("two") {
+        assert_refused(
+            refused,
+            FailureKind::Refused,
+            "`017` is claimed by another session",
+        );
+    }
+    assert!(change("one").iter().all(Result::is_ok));
 }
 
 #[test]
