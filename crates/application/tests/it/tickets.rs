@@ -43,7 +43,7 @@ fn a_taken_or_malformed_id_is_refused() {
     assert_refused(
         new_ticket(&world, Some("017"), None),
         FailureKind::Conflict,
-        "a ticket `017` already",
+        "a ticket `017` exists already",
     );
     assert_refused(
         new_ticket(&world, Some("../x"), None),
