@@ -472,11 +472,20 @@ pub(crate) fn refuse_claim_of_other(
 
 /// Refuses to change the progress, phase or size of a node that another session holds, or one above it, as
 /// the `claim` gate refuses to write it.
+///
+/// A milestone may be taken for a session of its own, in the name of which no tool but those of the flow
+/// speaks; so within its worktree it is not refused.
 pub(crate) fn refuse_claimed_change(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<(), Failure> {
+    if node.profile == MILESTONES_PROFILE {
+        let held = find_holder(ctx, state, node)?;
+        if held.is_none_or(|held| held.worktree.describe_place().is_none()) {
+            return Ok(());
+        }
+    }
     match ctx.policy.gates.claim {
         GateMode::Off => Ok(()),
         GateMode::Block => refuse_claim_of_other(ctx, state, node),
