@@ -15,7 +15,7 @@ use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::locate::load_node;
 use crate::scan::was_checked_out;
-use crate::session_position::has_work_phases;
+use crate::session_position::{has_work_phases, load_ticket};
 
 /// Adds the marks of scenarios that these observed facts delete or bring back.
 pub(crate) fn follow_removed_scenarios(
@@ -79,7 +79,7 @@ fn judge_removal(
     let (Some(profile), Some(phase)) = (profile, phase) else {
         return Ok(None);
     };
-    if scenario.progress == Progress::Complete
+    if is_done_at_head(ctx, state, &ticket, scenario)?
         || facts.iter().any(|fact| removes_node(fact, ticket.id))
         || !are_scenarios_settled(&profile.work_phases, &phase)
     {
@@ -100,6 +100,23 @@ fn judge_removal(
         scenario: scenario.alias.clone(),
     });
     Ok(Some(RemovedScenario { phase }))
+}
+
+/// Whether a scenario is done by the history of HEAD, which may be ahead of the records: nothing recorded the
+/// commits that no hook and no command saw.
+fn is_done_at_head(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: &Node,
+    scenario: &Node,
+) -> Result<bool, Failure> {
+    if scenario.progress == Progress::Complete {
+        return Ok(true);
+    }
+    let ticket = load_ticket(ctx, state, ticket.clone(), None)?;
+    let is_it = |one: &&Node| one.id == scenario.id;
+    let found = ticket.scenarios.iter().find(is_it);
+    Ok(found.is_some_and(|one| one.progress == Progress::Complete))
 }
 
 /// Whether a fact takes the file of a node away: its scenarios went with it.

@@ -255,6 +255,11 @@ fn commits_from_before_a_scenario_was_written_are_none_of_its_steps() {
             .commit_files(&format!("{step}: two"), &["src/main.rs"]);
     }
     assert!(is_done());
+    // The listing recorded nothing; the commits count all the same.
+    here.world.files.edit(SCENARIOS, "");
+    let notices = here.look();
+    let is_lost = |one: &Notice| matches!(one, Notice::ScenarioRemoved { .. });
+    assert!(!notices.iter().any(is_lost), "{notices:?}");
 }
 
 #[test]
