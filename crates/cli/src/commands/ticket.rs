@@ -14,7 +14,7 @@ use application::tickets::{
 use clap::{Args, Subcommand};
 use domain::node::Progress;
 use domain::text::count_with_noun;
-use domain::work::issue_file::{ImportedIssue, parse_issue};
+use domain::work::issue_file::{ImportedIssue, find_json_problem, parse_issue};
 use domain::work::triage::Priority;
 use domain::work::work_level::WorkLevel;
 
@@ -256,6 +256,11 @@ fn read_issue(file: &Path, has_title: bool) -> Result<ImportedIssue, Failure> {
     let name = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::invalid(format!("`{name}` cannot be read: {error}")))?;
+    if let Some(problem) = find_json_problem(&text) {
+        return Err(Failure::invalid(format!(
+            "`{name}` is not valid JSON: {problem}"
+        )));
+    }
     let issue = parse_issue(&text);
     if issue.title.is_empty() && !has_title {
         return Err(Failure::invalid(format!("`{name}` has no title"))

@@ -27,6 +27,19 @@ pub fn parse_issue(text: &str) -> ImportedIssue {
     issue
 }
 
+/// Returns what is wrong with a text that begins like the JSON of a tracker and is none; such a text is no
+/// Markdown either.
+#[must_use]
+pub fn find_json_problem(text: &str) -> Option<String> {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    // Front matter and headings of Markdown begin with neither.
+    if !text.starts_with('{') {
+        return None;
+    }
+    let parsed = serde_json::from_str::<Value>(text);
+    parsed.err().map(|error| error.to_string())
+}
+
 /// Reads the JSON of a tracker: `title`, `body`, `labels` (names, or objects with a name), `url`.
 fn parse_json(issue: &Value) -> ImportedIssue {
     let text = |keys: &[&str]| {
@@ -76,7 +89,16 @@ fn parse_markdown(text: &str) -> ImportedIssue {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_issue;
+    use super::{find_json_problem, parse_issue};
+
+    #[test]
+    fn damaged_json_is_no_markdown() {
+        let problem = find_json_problem("{\"title\": \"Sum\",").expect("a problem");
+        assert!(problem.contains("line 1"), "{problem}");
+        for text in ["{\"title\": \"Sum\"}", "# Sum\n\n{ is a brace\n", ""] {
+            assert_eq!(find_json_problem(text), None);
+        }
+    }
 
     #[test]
     fn issues_of_other_tools_are_read() {
