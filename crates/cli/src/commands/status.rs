@@ -59,6 +59,16 @@ fn print_other_sessions(ui: Ui, sessions: &[LiveSessionView]) {
     }
 }
 
+/// Returns what a project without plans says.
+pub(super) fn first_step_hint(has_tickets: bool) -> &'static str {
+    match has_tickets {
+        true => {
+            "No tickets yet. Start with:  tl ticket new \"what is wanted\", or on a branch for it:  tl ticket from-branch"
+        }
+        false => "No plans yet. Start with:  tl plan",
+    }
+}
+
 fn has_tickets(view: &ProjectStatus) -> bool {
     view.profiles.iter().any(|name| name == "tickets")
 }
@@ -141,12 +151,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
     if view.nodes == 0 {
         // A project with a trail alone has no plan files to create.
         if view.trail.is_none() || view.profiles.len() > 1 {
-            ui.print_line(match has_tickets(view) {
-                true => {
-                    "No tickets yet. Start with:  tl ticket new \"what is wanted\", or on a branch for it:  tl ticket from-branch"
-                }
-                false => "No plans yet. Start with:  tl plan",
-            });
+            ui.print_line(first_step_hint(has_tickets(view)));
         }
         return;
     }

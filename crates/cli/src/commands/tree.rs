@@ -6,7 +6,9 @@ use application::views::TreeView;
 use clap::Args;
 use domain::duplicate_ids::DUPLICATE_MARK;
 use domain::node::{Progress, Status};
+use domain::profile::Profile;
 
+use super::status::first_step_hint;
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, Styled, Ui, WARN, render_node_status, styled, title_suffix};
@@ -23,7 +25,13 @@ pub(crate) struct TreeArgs {
 
 impl TreeArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let forest = app.run(|ctx| show_tree(ctx, &self.node))?;
+        let (forest, has_tickets) = app.run(|ctx| {
+            let is_tickets = |profile: &Profile| profile.name == "tickets";
+            Ok((
+                show_tree(ctx, &self.node)?,
+                ctx.profiles.iter().any(is_tickets),
+            ))
+        })?;
         if app.ui.json {
             match (self.node.is_empty(), forest.first()) {
                 // A named node is one object, the whole project a list, so that neither needs
@@ -32,7 +40,7 @@ impl TreeArgs {
                 _ => app.ui.print_json(&forest),
             }
         } else if forest.is_empty() {
-            app.ui.print_line("No plans yet. Start with:  tl plan");
+            app.ui.print_line(first_step_hint(has_tickets));
         } else {
             forest
                 .iter()
