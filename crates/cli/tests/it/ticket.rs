@@ -184,7 +184,7 @@ fn a_ticket_is_made_and_split() {
         &project,
         &["ticket", "new", "X", "--id", "017"],
         "conflict",
-        &["`017` already"],
+        &["`017` exists already"],
     );
     assert_refused(
         &project,
