@@ -524,8 +524,8 @@ const WAYS: &[Way] = &[
             ));
             run(project, &["progress", "050", "complete"])
         },
-        node: NOT_HIDDEN,
-        expected: "`050` is complete without `050a` (its file is not here)",
+        node: "050",
+        expected: "`050a` is part of it and was deleted before it was done",
     },
     Way {
         name: "two scenarios replaced by one",
