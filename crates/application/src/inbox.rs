@@ -4,7 +4,7 @@
 //! and icon of every page, and the lists of [`load_inbox`] both rest on [`list_waiting_plans`], so
 //! that no number contradicts another.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::approval::{Condemnation, ObjectionKind};
 use domain::ids::NodeId;
@@ -358,12 +358,12 @@ fn group_by_cause(known: &CachedTree, waiting: &[&Node]) -> Vec<InboxGroup> {
     let below = list_stale_by_origin(known);
     let groups = order.into_iter().map(|key @ (cause, origin)| {
         let plans = members.remove(&key).unwrap_or_default();
-        let followers = origin.and_then(|origin| below.get(&origin));
-        let touched = match (cause, followers) {
-            // Those that wait are among the stale ones, except the changed plan itself.
-            (WaitCause::Changed, Some(stale)) => count_levels(stale),
-            (WaitCause::Changed, None) => Vec::new(),
-            (WaitCause::New | WaitCause::Unusable, _) => count_levels(&plans),
+        let touched = match cause {
+            WaitCause::Changed => {
+                let stale = origin.and_then(|origin| below.get(&origin));
+                count_levels(&list_touched(tree, &plans, stale.map_or(&[], Vec::as_slice)))
+            }
+            WaitCause::New | WaitCause::Unusable => count_levels(&plans),
         };
         InboxGroup {
             cause,
@@ -380,6 +380,17 @@ fn group_by_cause(known: &CachedTree, waiting: &[&Node]) -> Vec<InboxGroup> {
         }
     });
     groups.collect()
+}
+
+/// Returns the stale plans that wait, and those below that a decision about these settles. Below a plan that was
+/// sent back to the agent, nothing is settled.
+fn list_touched<'t>(tree: &Tree, waiting: &[&'t Node], stale: &[&'t Node]) -> Vec<&'t Node> {
+    let waiting: HashSet<NodeId> = waiting.iter().map(|node| node.id).collect();
+    let is_touched = |node: &&&Node| {
+        let mut lineage = tree.ancestors(node).into_iter().chain([**node]);
+        lineage.any(|above| waiting.contains(&above.id))
+    };
+    stale.iter().filter(is_touched).copied().collect()
 }
 
 /// Returns the stale plans by the plan whose change made them stale.

@@ -26,6 +26,7 @@ mod focus;
 mod guides;
 mod history;
 mod hooks;
+mod inbox;
 mod life;
 mod model_leases;
 mod next_work;
