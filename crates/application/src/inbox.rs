@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::approval::{Condemnation, ObjectionKind};
+use domain::calling_session::SHELL_SESSION;
 use domain::ids::NodeId;
 use domain::node::{Node, Status};
 use domain::notification::WaitingItem;
@@ -17,8 +18,10 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::open_gates::{BlockedStep, OpenGate, list_open_gates};
+use crate::open_waits::list_open_waits;
 use crate::project_status::needs_decision;
 use crate::reviews::status::{EscalatedItem, list_escalated};
+use crate::show_sessions::find_undecided;
 use crate::tree_cache::CachedTree;
 use crate::views::ChangeRequestView;
 
@@ -74,7 +77,7 @@ pub struct InboxItem {
     /// The undecided plans below it, per level: they follow this decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<LevelCount>,
-    /// Sessions that a gate stopped until this is decided.
+    /// Sessions that cannot go on until this is decided: a gate stopped them, or they wait for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<StoppedSession>,
 }
@@ -112,7 +115,7 @@ pub struct InboxGroup {
     pub cause: WaitCause,
     /// The plan that changed, or the parent of new plans.
     pub origin: Option<PlanName>,
-    /// The plans that can be decided now, in the order of the tree.
+    /// The plans that can be decided now, what stops a session first, then in the order of the tree.
     pub items: Vec<InboxItem>,
     /// Number of them, where the list is limited.
     pub total: usize,
@@ -202,20 +205,8 @@ pub fn load_inbox(
     let findings = list_escalated(ctx)?;
     let waiting: Vec<&Node> = list_waiting_plans(ctx, known).collect();
     let mut stopped = list_open_gates(known, blocked, ctx.clock.now());
-    let mut groups = group_by_cause(known, &waiting);
-    for item in groups.iter_mut().flat_map(|group| &mut group.items) {
-        let waits_for_it = |gate: &OpenGate| {
-            let waits_for = gate.waits_for.as_ref();
-            waits_for.is_some_and(|plan| plan.path == item.plan.path)
-        };
-        // Moved from the general list to the plan: shown twice, one session would look like two.
-        item.stopped = stopped
-            .iter()
-            .filter(|gate| waits_for_it(gate))
-            .map(StoppedSession::from_gate)
-            .collect();
-        stopped.retain(|gate| !waits_for_it(gate));
-    }
+    let sessions = list_stopped_sessions(ctx, known, &waiting, &mut stopped)?;
+    let mut groups = group_by_cause(known, &waiting, &sessions);
     // A stable sort: what stops an agent comes first, the rest stays in the order of the tree.
     groups.sort_by_key(|group| (!group.is_stopping(), group.cause));
     Ok(InboxView {
@@ -226,6 +217,47 @@ pub fn load_inbox(
         returned: list_returned(known),
         plans: list_plans(known).count(),
     })
+}
+
+/// Sessions that cannot go on, by the plan to decide about.
+type StoppedSessions = HashMap<NodeId, Vec<StoppedSession>>;
+
+/// Returns the sessions that the waiting plans hold up, and takes their gates out of `gates`: shown twice,
+/// one session would look like two.
+fn list_stopped_sessions(
+    ctx: &Context<'_>,
+    known: &CachedTree,
+    waiting: &[&Node],
+    gates: &mut Vec<OpenGate>,
+) -> Result<StoppedSessions, Failure> {
+    let queue: HashSet<NodeId> = waiting.iter().map(|node| node.id).collect();
+    let mut sessions = StoppedSessions::new();
+    let state = ctx.store.begin_read()?;
+    for wait in list_open_waits(ctx, &*state)? {
+        let node = known.tree.get(wait.node);
+        let decided = node.and_then(|node| find_undecided(ctx, known, node));
+        if let Some(node) = decided.filter(|node| queue.contains(&node.id)) {
+            sessions.entry(node.id).or_default().push(StoppedSession {
+                host: wait.host,
+                session: wait.session,
+                at: wait.since,
+            });
+        }
+    }
+    gates.retain(|gate| {
+        let waits_for = gate.waits_for.as_ref();
+        let node = waits_for.and_then(|plan| known.find_by_path(&plan.path));
+        let Some(node) = node.filter(|node| queue.contains(&node.id)) else {
+            return true;
+        };
+        let stopped = sessions.entry(node.id).or_default();
+        // A session that a gate stopped and that waits since is one session.
+        if stopped.iter().all(|known| known.session != gate.session) {
+            stopped.push(StoppedSession::from_gate(gate));
+        }
+        false
+    });
+    Ok(sessions)
 }
 
 /// Prefix of the key of a review's finding; other items are plans.
@@ -272,6 +304,15 @@ pub fn list_waiting_items(
 }
 
 impl StoppedSession {
+    /// Returns the host, or the session of a command that no host started.
+    #[must_use]
+    pub fn display_name(&self) -> &str {
+        match self.host.as_str() {
+            "" | SHELL_SESSION => &self.session,
+            host => host,
+        }
+    }
+
     fn from_gate(gate: &OpenGate) -> Self {
         Self {
             host: gate.host.clone(),
@@ -341,7 +382,11 @@ fn cause_of(node: &Node) -> (WaitCause, Option<NodeId>) {
     }
 }
 
-fn group_by_cause(known: &CachedTree, waiting: &[&Node]) -> Vec<InboxGroup> {
+fn group_by_cause(
+    known: &CachedTree,
+    waiting: &[&Node],
+    sessions: &StoppedSessions,
+) -> Vec<InboxGroup> {
     let tree = &known.tree;
     let mut order: Vec<(WaitCause, Option<NodeId>)> = Vec::new();
     let mut members: HashMap<(WaitCause, Option<NodeId>), Vec<&Node>> = HashMap::new();
@@ -357,11 +402,17 @@ fn group_by_cause(known: &CachedTree, waiting: &[&Node]) -> Vec<InboxGroup> {
     }
     let below = list_stale_by_origin(known);
     let groups = order.into_iter().map(|key @ (cause, origin)| {
-        let plans = members.remove(&key).unwrap_or_default();
+        let mut plans = members.remove(&key).unwrap_or_default();
+        // First what an agent waits for: at the end of a long group nobody would see it.
+        plans.sort_by_key(|node| !sessions.contains_key(&node.id));
         let touched = match cause {
             WaitCause::Changed => {
                 let stale = origin.and_then(|origin| below.get(&origin));
-                count_levels(&list_touched(tree, &plans, stale.map_or(&[], Vec::as_slice)))
+                count_levels(&list_touched(
+                    tree,
+                    &plans,
+                    stale.map_or(&[], Vec::as_slice),
+                ))
             }
             WaitCause::New | WaitCause::Unusable => count_levels(&plans),
         };
@@ -374,7 +425,7 @@ fn group_by_cause(known: &CachedTree, waiting: &[&Node]) -> Vec<InboxGroup> {
             items: plans
                 .iter()
                 .take(MAX_GROUP_ITEMS)
-                .map(|node| describe_item(tree, node))
+                .map(|node| describe_item(tree, node, sessions))
                 .collect(),
             touched,
         }
@@ -421,7 +472,7 @@ fn count_levels(plans: &[&Node]) -> Vec<LevelCount> {
     counts
 }
 
-fn describe_item(tree: &Tree, node: &Node) -> InboxItem {
+fn describe_item(tree: &Tree, node: &Node, sessions: &StoppedSessions) -> InboxItem {
     InboxItem {
         plan: PlanName::of_node(tree, node),
         entity_type: node.level.clone(),
@@ -430,7 +481,7 @@ fn describe_item(tree: &Tree, node: &Node) -> InboxItem {
         // A status that never changed has no time of its own.
         since: node.standing.since.unwrap_or(node.updated_at),
         below: count_levels(&list_undecided_below(tree, node)),
-        stopped: Vec::new(),
+        stopped: sessions.get(&node.id).cloned().unwrap_or_default(),
     }
 }
 

@@ -96,6 +96,7 @@ pub mod node_family;
 pub mod node_page;
 pub mod novel;
 pub mod open_gates;
+pub mod open_waits;
 pub mod override_gate;
 pub mod place_file;
 pub mod plan_batch;

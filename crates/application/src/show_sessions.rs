@@ -1,6 +1,6 @@
 //! Sessions at work, as cards: what each does, waits for or is blocked by, and where.
 //!
-//! Put together from the live sessions, claims, positions, trails, blocked steps and the log; a
+//! Put together from the live sessions, claims, positions, waits, trails, blocked steps and the log; a
 //! session known from several of them is one card. The rule for its state is
 //! `domain::session_activity`.
 
@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::coordination::load_live_sessions;
 use crate::failure::Failure;
 use crate::open_gates::{BlockedStep, OpenGate, list_open_gates};
+use crate::open_waits::list_open_waits;
 use crate::project_status::needs_decision;
 use crate::sessions::list_sessions::list_sessions;
 use crate::sessions::list_signals::{SessionSignal, list_signals};
@@ -42,8 +43,10 @@ pub struct SessionCard {
     pub last_heard: Option<Timestamp>,
     /// The plan it works on.
     pub plan: Option<CardPlan>,
-    /// The plan whose decision it waits for.
+    /// The plan to decide about, so that it can go on.
     pub waits_for: Option<CardPlan>,
+    /// Since when it waits for a decision, as its command or tool reports.
+    pub waits_since: Option<Timestamp>,
     pub blocked_by: Option<OpenGate>,
     /// What its trail says: the aim, and the present action.
     pub aim: Option<String>,
@@ -112,10 +115,11 @@ pub fn show_sessions(
         // The latest one is first.
         card.blocked_by.get_or_insert(gate);
     }
+    cards.add_waits(ctx, &*state, known)?;
     cards.add_operations(&*state)?;
     let now = ctx.clock.now();
     for card in &mut cards.list {
-        card.judge_state(ctx, known, now);
+        card.judge_state(known, now);
     }
     let mut list = cards.list;
     list.retain(|card| !card.is_empty());
@@ -192,6 +196,28 @@ impl CardList {
         Ok(())
     }
 
+    /// Adds the sessions that wait for a decision, with the plan to decide about.
+    fn add_waits(
+        &mut self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        known: &CachedTree,
+    ) -> Result<(), Failure> {
+        for wait in list_open_waits(ctx, state)? {
+            let Some(node) = known.tree.get(wait.node) else {
+                continue;
+            };
+            let card = self.find_card(&wait.session, None);
+            card.host.get_or_insert(wait.host);
+            card.note_activity(wait.since);
+            card.waits_since.get_or_insert(wait.since);
+            let decided = find_undecided(ctx, known, node).unwrap_or(node);
+            card.waits_for
+                .get_or_insert_with(|| CardPlan::from_node(known, decided));
+        }
+        Ok(())
+    }
+
     /// Adds the last operation of each session.
     fn add_operations(&mut self, state: &dyn Snapshot) -> Result<(), Failure> {
         for head in state.operation_heads(None, SEARCHED_OPERATIONS)? {
@@ -223,6 +249,7 @@ impl SessionCard {
             last_heard: None,
             plan: None,
             waits_for: None,
+            waits_since: None,
             blocked_by: None,
             aim: None,
             action: None,
@@ -246,26 +273,20 @@ impl SessionCard {
             && self.holds.is_empty()
             && self.files.is_empty()
             && self.blocked_by.is_none()
+            && self.waits_since.is_none()
             && self.last_operation.is_none()
     }
 
-    fn judge_state(&mut self, ctx: &Context<'_>, known: &CachedTree, now: Timestamp) {
-        let waited_for = self
-            .blocked_by
-            .as_ref()
-            .and_then(|gate| gate.waits_for.as_ref())
-            .map(|waits| waits.path.clone());
-        self.waits_for = match waited_for {
-            Some(path) => find_plan(known, &path),
-            None => self
-                .plan
-                .as_ref()
-                .and_then(|plan| find_undecided(ctx, known, &plan.path)),
-        };
+    fn judge_state(&mut self, known: &CachedTree, now: Timestamp) {
+        let blocked = self.blocked_by.as_ref();
+        if let Some(plan) = blocked.and_then(|gate| gate.waits_for.as_ref()) {
+            self.waits_for = self.waits_for.take().or(find_plan(known, &plan.path));
+        }
         let facts = ActivityFacts {
             last_heard: self.last_heard,
             blocked_at: self.blocked_by.as_ref().map(|gate| gate.at),
             has_open_decision: self.waits_for.is_some(),
+            waits_since: self.waits_since,
         };
         (self.state, self.since) = judge_activity(&facts, now);
     }
@@ -291,9 +312,12 @@ fn find_plan(known: &CachedTree, path: &str) -> Option<CardPlan> {
     Some(CardPlan::from_node(known, node))
 }
 
-/// Returns the topmost plan at or above a path that a person has to decide about.
-fn find_undecided(ctx: &Context<'_>, known: &CachedTree, path: &str) -> Option<CardPlan> {
-    let node = known.find_by_path(path)?;
+/// Returns the topmost plan at or above a node that a person has to decide about.
+pub(crate) fn find_undecided<'t>(
+    ctx: &Context<'_>,
+    known: &'t CachedTree,
+    node: &'t Node,
+) -> Option<&'t Node> {
     let mut lineage = vec![node];
     lineage.extend(known.tree.ancestors(node));
     lineage
@@ -301,5 +325,4 @@ fn find_undecided(ctx: &Context<'_>, known: &CachedTree, path: &str) -> Option<C
         // Topmost first: a plan below an undecided one cannot be decided yet.
         .rev()
         .find(|node| needs_decision(ctx, &known.tree, node))
-        .map(|node| CardPlan::from_node(known, node))
 }

@@ -46,6 +46,7 @@ pub mod node;
 pub mod node_reference;
 pub mod notification;
 pub mod observation;
+pub mod open_wait;
 pub mod operation;
 pub mod operation_changes;
 pub mod operation_news;

@@ -9,8 +9,6 @@ use crate::time::Timestamp;
 const WORKING_MS: i64 = 10 * 60 * 1000;
 /// Time without a sign of life after which a session counts as gone.
 const GONE_MS: i64 = 12 * 60 * 60 * 1000;
-/// Time without a sign of life after which a session with an open decision counts as waiting.
-const WAITING_MS: i64 = 60 * 1000;
 
 /// The state of a session, those that need a person first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -70,8 +68,10 @@ pub struct ActivityFacts {
     pub last_heard: Option<Timestamp>,
     /// When a gate stopped a step of it that is still stopped.
     pub blocked_at: Option<Timestamp>,
-    /// Whether the plan it works on, or one above, waits for a person's decision.
+    /// Whether that step can be taken once a person decided about a plan.
     pub has_open_decision: bool,
+    /// Since when it waits for a decision, as its command or tool reports.
+    pub waits_since: Option<Timestamp>,
 }
 
 /// Returns the state of a session, and since when it is in it.
@@ -79,13 +79,13 @@ pub struct ActivityFacts {
 pub fn judge_activity(facts: &ActivityFacts, now: Timestamp) -> (ActivityState, Option<Timestamp>) {
     let silence = facts.last_heard.map(|heard| now.millis_since(heard));
     let is_gone = silence.is_none_or(|silence| silence >= GONE_MS);
-    let is_silent = silence.is_none_or(|silence| silence >= WAITING_MS);
+    if let Some(since) = facts.waits_since {
+        return (ActivityState::Waiting, Some(since));
+    }
     match facts.blocked_at {
         Some(at) if facts.has_open_decision => (ActivityState::Waiting, Some(at)),
         Some(at) => (ActivityState::Blocked, Some(at)),
         None if is_gone => (ActivityState::Gone, facts.last_heard),
-        // It may work on something else while it waits; only a silent session waits for sure.
-        None if facts.has_open_decision && is_silent => (ActivityState::Waiting, facts.last_heard),
         None if silence.is_some_and(|silence| silence < WORKING_MS) => {
             (ActivityState::Working, facts.last_heard)
         }
@@ -107,12 +107,17 @@ mod tests {
                 last_heard: Some(ago(heard)),
                 blocked_at: blocked.map(ago),
                 has_open_decision,
+                waits_since: None,
             };
             judge_activity(&facts, now)
         };
         assert_eq!(state(0, None, false).0, ActivityState::Working);
         assert_eq!(state(0, None, true).0, ActivityState::Working);
-        assert_eq!(state(5, None, true).0, ActivityState::Waiting);
+        assert_eq!(
+            state(5, None, true).0,
+            ActivityState::Working,
+            "not a guess"
+        );
         assert_eq!(state(30, None, false).0, ActivityState::Quiet);
         assert_eq!(state(24 * 60, None, false).0, ActivityState::Gone);
         assert_eq!(
@@ -123,6 +128,12 @@ mod tests {
             state(3, Some(7), true),
             (ActivityState::Waiting, Some(ago(7)))
         );
+        let waits = ActivityFacts {
+            waits_since: Some(ago(2)),
+            ..ActivityFacts::default()
+        };
+        let waiting = (ActivityState::Waiting, Some(ago(2)));
+        assert_eq!(judge_activity(&waits, now), waiting);
         let unknown = judge_activity(&ActivityFacts::default(), now);
         assert_eq!(unknown, (ActivityState::Gone, None));
     }

@@ -100,7 +100,8 @@ function offerNews(/** @type {Document} */ fresh) {
   const parts = [added > 0 ? `${added} new` : "", gone > 0 ? `${gone} decided` : ""].filter(Boolean);
   // The same element while there is news: one that is being clicked or focused must not go away.
   const pill = /** @type {HTMLAnchorElement} */ (shown ?? document.createElement("a"));
-  const text = `${parts.join(", ") || "This plan changed"} · Show`;
+  const isReordered = parts.length === 0 && queue.join(" ") !== next.join(" ");
+  const text = `${parts.join(", ") || (isReordered ? "An agent waits" : "This plan changed")} · Show`;
   if (pill.textContent !== text) pill.textContent = text;
   if (shown) return;
   pill.className = "news";
@@ -158,6 +159,8 @@ export function showPage(/** @type {Document} */ fresh) {
 
 /** Time without a server until the page says so: a reload of the network takes less. */
 const PATIENCE = 2000;
+/** Interval of the sections that change without an operation: who works, and who waits. */
+const POLL = 10_000;
 /** Time until a closed connection is tried again; one that only broke, the browser tries by itself. */
 const RETRY = 5000;
 
@@ -168,6 +171,9 @@ class Live extends HTMLElement {
   connectedCallback() {
     this.textContent = "connecting";
     this.#connect();
+    setInterval(() => {
+      if (!document.hidden && document.querySelector("[data-poll]")) refresh().catch(() => {});
+    }, POLL);
   }
 
   #connect() {

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use application::poll_decision::{WaitCondition, WaitRequest, WaitView, poll_decision};
+use application::open_waits::{end_open_wait, poll_open_wait};
+use application::poll_decision::{WaitCondition, WaitRequest, WaitView};
 use application::{Context, Failure};
 use clap::Args;
 use domain::ids::OperationId;
@@ -94,7 +95,7 @@ impl WaitArgs {
             status: None,
             since: Some(self.since.map_or(known, OperationId)),
         };
-        let mut view = poll_decision(ctx, &request)?;
+        let mut view = poll_open_wait(ctx, &request)?;
         if self.changed {
             request.status = Some(view.status);
             // The first check only determines the status to compare with; it must not count as a
@@ -104,13 +105,16 @@ impl WaitArgs {
         let begun = Instant::now();
         loop {
             let left = Duration::from_secs(self.timeout).saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                end_open_wait(ctx, &request);
+            }
             if view.done || left.is_zero() {
                 return Ok(view);
             }
             // Returns early on a new operation, so that an approval in the browser wakes the agent
             // at once.
             known = ctx.store.wait_for_change(known, left.min(POLL_INTERVAL))?;
-            view = poll_decision(ctx, &request)?;
+            view = poll_open_wait(ctx, &request)?;
         }
     }
 }

@@ -179,7 +179,10 @@ impl<'p> ActionRunner<'p> {
                     depth: 0,
                     has_children: false,
                     cause: cause.clone(),
-                    stopped: item.stopped.first().map(|one| clean_line(&one.host)),
+                    stopped: item
+                        .stopped
+                        .first()
+                        .map(|one| clean_line(one.display_name())),
                 })
             })
             .collect();

@@ -287,6 +287,11 @@ impl Server {
         called(self.here(|surface| Ok(surface.call(actor, tool, arguments))))
     }
 
+    /// Reports that a wait ended without a decision. One that cannot be reported expires.
+    pub(super) fn end_wait(&self, actor: &Principal, arguments: &Value) {
+        let _ = self.here(|surface| surface.end_wait(actor, arguments));
+    }
+
     /// Calls a tool.
     pub(super) async fn called(&self, actor: &Principal, tool: &str, arguments: &Value) -> Called {
         if self.shared.surface.is_quick(tool) {

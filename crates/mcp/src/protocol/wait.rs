@@ -66,8 +66,21 @@ fn goes_on(called: &Called) -> bool {
     matches!(called, Called::Done(value) if value.get("done").and_then(Value::as_bool) == Some(false))
 }
 
-/// Polls until the condition of `plan_wait` holds.
+/// Polls until the condition of `plan_wait` holds, and reports a wait that ends without a decision.
 pub(super) async fn wait(
+    server: &Server,
+    actor: &Principal,
+    arguments: &Value,
+    ctx: &RequestContext<RoleServer>,
+) -> Called {
+    let called = poll_until_done(server, actor, arguments, ctx).await;
+    if goes_on(&called) {
+        server.end_wait(actor, arguments);
+    }
+    called
+}
+
+async fn poll_until_done(
     server: &Server,
     actor: &Principal,
     arguments: &Value,

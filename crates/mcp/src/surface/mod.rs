@@ -389,6 +389,11 @@ impl Surface {
         })
     }
 
+    /// Reports that a call of `plan_wait` is polled no more, although there is no decision.
+    pub(crate) fn end_wait(&self, actor: &Principal, arguments: &Value) -> Result<(), Failure> {
+        self.run(actor, &mut |ctx| tools::end_wait(ctx, arguments))
+    }
+
     /// Records the answer of the person who was asked, bound to exactly that question.
     #[must_use]
     pub fn answer_shown(&self, question: &Question, answer: &Answer) -> Called {

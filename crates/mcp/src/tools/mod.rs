@@ -37,6 +37,7 @@ pub(crate) use self::plan_set::approve::{
 };
 pub(crate) use self::plan_set::keep::KEEP_TOOL;
 pub(crate) use self::plan_set::update_entity_state::UPDATE_TOOL;
+pub(crate) use self::plan_set::wait::end_wait;
 
 /// A group of tools that are offered together. The names of its tools begin with its noun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -192,7 +192,7 @@ fn render_queue(inbox: &InboxView, chosen: Option<&str>, titles: &PlanTitles) ->
         .map(|entry| entry.key().replace(' ', "_"))
         .collect();
     html! {
-        section.queue #queue aria-label="What needs you" data-pull=(keys.join(" ")) {
+        section.queue #queue aria-label="What needs you" data-pull=(keys.join(" ")) data-poll {
             header {
                 h1 { "Inbox" }
                 (render_counter(&count_with_noun(inbox.count, "decision", "decisions")))
@@ -259,7 +259,7 @@ fn render_queue_item(item: &InboxItem, chosen: Option<&str>) -> Markup {
             span.name dir="auto" { (item.plan.display_name()) }
             span.below {
                 span.id { (path) } " · " (render_time(item.since))
-                @if let Some(first) = item.stopped.first() { " · " strong { "‖ " (first.host) " waits" } }
+                @if let Some(first) = item.stopped.first() { " · " strong { "‖ " (first.display_name()) " waits" } }
             }
         }
     }
@@ -393,7 +393,7 @@ fn render_item(
                 (node::render_work(&page.family))
             }
             @for stopped in &item.stopped {
-                p.notice { strong { "‖ " (stopped.host) " waits" } " for this decision, began " (render_time(stopped.at)) span.quiet { " · session " (stopped.session) } }
+                p.notice { strong { "‖ " (stopped.display_name()) " waits" } " for this decision, began " (render_time(stopped.at)) span.quiet { " · session " (stopped.session) } }
             }
             (render_warnings(page))
             (render_change(page))

@@ -39,7 +39,7 @@ fn render_content(cards: &[SessionCard], titles: &PlanTitles, log: &LogTitles) -
         .partition(|card| card.state == ActivityState::Gone);
     html! {
         h1 { "Sessions" }
-        section #sessions data-live {
+        section #sessions data-live data-poll {
             @if present.is_empty() {
                 (render_empty_state("No session is at work", &html! {
                     "An agent whose host runs Throughline's hooks appears here with its first step: " code { "tl host install" }

@@ -21,7 +21,7 @@ mod restore;
 mod stats;
 mod tree;
 pub(in crate::tools) mod update_entity_state;
-mod wait;
+pub(in crate::tools) mod wait;
 mod write;
 
 use application::children_status::children_status;

@@ -1,13 +1,15 @@
 //! The tool `plan_wait`.
 
-use application::poll_decision::{WaitCondition, WaitRequest, WaitView, poll_decision};
+use application::open_waits::{end_open_wait, poll_open_wait};
+use application::poll_decision::{WaitCondition, WaitRequest, WaitView};
 use application::{Context, Failure};
 use domain::ids::OperationId;
 use domain::node::Status;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::tools::arguments::node_words;
+use crate::tools::arguments::{node_words, read};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,15 +31,24 @@ pub(crate) struct Arguments {
     _timeout_seconds: Option<u64>,
 }
 
+impl Arguments {
+    fn into_request(self) -> WaitRequest {
+        WaitRequest {
+            node: node_words(&self.node),
+            until: self.until,
+            status: self.status,
+            since: self.since.map(OperationId),
+        }
+    }
+}
+
 pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<WaitView, Failure> {
     // One poll: the transport calls this again until the result says `done`.
-    poll_decision(
-        ctx,
-        &WaitRequest {
-            node: node_words(&arguments.node),
-            until: arguments.until,
-            status: arguments.status,
-            since: arguments.since.map(OperationId),
-        },
-    )
+    poll_open_wait(ctx, &arguments.into_request())
+}
+
+/// Reports that the transport polls no more, although there is no decision.
+pub(crate) fn end_wait(ctx: &Context<'_>, arguments: &Value) -> Result<(), Failure> {
+    end_open_wait(ctx, &read::<Arguments>(arguments)?.into_request());
+    Ok(())
 }
