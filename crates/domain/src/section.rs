@@ -152,6 +152,12 @@ fn find_headings(body: &str) -> Vec<Heading> {
                     heading.title.push_str(&words);
                 }
             }
+            // As it is written: `# Parse Vec<String>` is about a type, and pages show no HTML of plans.
+            Event::InlineHtml(tag) if !tag.starts_with("<!--") => {
+                if let Some(heading) = &mut open {
+                    heading.title.push_str(&tag);
+                }
+            }
             _ => {}
         }
     }

@@ -151,6 +151,13 @@ fn plans_describe_themselves() {
         describe_plan("text\n\nHeading `x`\n===\n").title.as_deref(),
         Some("Heading x")
     );
+    assert_eq!(
+        describe_plan("# Parse Vec<String> <!-- T-1 -->\n")
+            .title
+            .as_deref(),
+        Some("Parse Vec<String>"),
+        "no text is lost"
+    );
     assert_eq!(describe_plan("").title, None);
 }
 
