@@ -29,6 +29,7 @@ const CONTROLS: &[&str] = &[
 /// Classes of what only works on the page, or is for readers of the screen alone.
 const CONTROL_CLASSES: &[&str] = &[
     "hidden",
+    "on-page",
     "toast",
     "decision-bar",
     "plan-actions",

@@ -65,8 +65,40 @@ fn render_block(element: &HtmlElement) -> Vec<String> {
         "summary" | "figcaption" | "caption" => one(format!("**{}**", render_line(children))),
         "svg" => one(render_drawing(children)),
         "div" if element.has_class("diff") => one(render_difference(children)),
+        // The places above the page are one line.
+        "nav" if element.has_class("lineage") => one(render_lineage(children)),
+        "div" if element.has_class("footnote-definition") => one(render_footnote(children)),
+        // The columns of a board are beside each other there, and below each other here.
+        "div" if element.has_class("column-head") => Vec::new(),
+        "div" if element.has_class("cell") => render_cell(element),
         _ => render_blocks(children),
     }
+}
+
+/// Renders the places above a page as one line.
+fn render_lineage(children: &[HtmlNode]) -> String {
+    let places = list_elements(children, "li");
+    let places: Vec<String> = places.iter().map(|it| render_line(&it.children)).collect();
+    places.join(" / ")
+}
+
+/// Renders a cell of a board below the name of its column.
+fn render_cell(cell: &HtmlElement) -> Vec<String> {
+    let mut blocks = render_blocks(&cell.children);
+    if let (false, Some(column)) = (blocks.is_empty(), cell.attribute("data-label")) {
+        blocks.insert(0, format!("**{column}**"));
+    }
+    blocks
+}
+
+fn render_footnote(children: &[HtmlNode]) -> String {
+    let is_label = |node: &HtmlNode| matches!(node, HtmlNode::Element(it) if it.name == "sup");
+    let (label, text): (Vec<&HtmlNode>, Vec<&HtmlNode>) =
+        children.iter().partition(|node| is_label(node));
+    let label: Vec<HtmlNode> = label.into_iter().cloned().collect();
+    let text: Vec<HtmlNode> = text.into_iter().cloned().collect();
+    let text = render_blocks(&text).join("\n\n").replace('\n', "\n    ");
+    format!("[^{}]: {text}", plain_text(&label).trim())
 }
 
 /// Renders inline nodes as one line, with white space collapsed.
@@ -102,6 +134,17 @@ fn write_inline(node: &HtmlNode, out: &mut String) {
             let text = plain_text(&element.children);
             let mark = if text.contains('`') { "``" } else { "`" };
             out.push_str(&format!("{mark}{text}{mark}"));
+        }
+        // The box of a task; as text it would be an ordinary item of the list.
+        "span" if element.attribute("role") == Some("img") => {
+            match element.attribute("aria-label") {
+                Some("open") => out.push_str("[ ]"),
+                Some("done") => out.push_str("[x]"),
+                _ => out.push_str(&plain_text(&element.children)),
+            }
+        }
+        "sup" if element.has_class("footnote-reference") => {
+            out.push_str(&format!("[^{}]", plain_text(&element.children).trim()));
         }
         "img" => {
             let (words, address) = (element.attribute("alt"), element.attribute("src"));
@@ -267,7 +310,12 @@ fn render_terms(children: &[HtmlNode]) -> String {
 /// Renders a drawing as the list of what it links to.
 fn render_drawing(children: &[HtmlNode]) -> String {
     let links = list_elements(children, "a").into_iter().map(|link| {
-        let words = plain_text(&link.children);
+        // The title says in full what the lines of the box say as far as they have room.
+        let titles = list_elements(&link.children, "title");
+        let words = match titles.first() {
+            Some(title) => plain_text(&title.children),
+            None => plain_text(&link.children),
+        };
         let words: Vec<&str> = words.split_whitespace().collect();
         let address = link.attribute("href").unwrap_or_default();
         format!("- [{}]({address})", words.join(" "))

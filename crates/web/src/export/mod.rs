@@ -145,6 +145,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn footnotes_tasks_columns_and_drawings_stay_what_they_are() {
+        let text = "See it[^n].\n\n- [x] one\n- [ ] two\n\n[^n]: The note.\n";
+        let content = html! {
+            nav.lineage { ol { li { a href="/nodes/a" { "A" } } li { "b" } } }
+            h1 { "B" }
+            (crate::markdown::render_markdown(text))
+            div.column-head { "todo" }
+            div.cell data-label="todo" { ul { li { "card" } } }
+            div.cell data-label="done" {}
+            svg { a href="/nodes/c" { title { "An agreement between two liars" } text { "between two" } text { "liars" } } }
+        };
+        let page = render_page(NavigationEntry::Elsewhere, "B", &content);
+        let response = export_page(&page, "Shop", ExportFormat::Markdown, &HeaderMap::new());
+        assert_eq!(
+            text_of(response).await,
+            "[A](/nodes/a) / b\n\n# B\n\nSee it[^1].\n\n- [x] one\n- [ ] two\n\n[^1]: The note.\n\n\
+             **todo**\n\n- card\n\n- [An agreement between two liars](/nodes/c)\n"
+        );
+    }
+
+    #[tokio::test]
     async fn a_page_becomes_html_that_needs_no_other_file() {
         let (response, _) = export(ExportFormat::Html);
         let text = text_of(response).await;

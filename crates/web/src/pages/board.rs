@@ -197,7 +197,7 @@ impl BoardPage<'_> {
                             h2 { a href=(urls::node_url(&parent.path)) dir="auto" { (parent.name) } }
                             (render_status(parent.status))
                             (render_branch(lane.complete, lane.plans))
-                            a.quiet href=(BoardAddress { under: parent.path.clone(), ..self.address.clone() }.url()) { "only this" span.hidden { ": " (parent.name) } }
+                            a.quiet.on-page href=(BoardAddress { under: parent.path.clone(), ..self.address.clone() }.url()) { "only this" span.hidden { ": " (parent.name) } }
                         },
                         None => { h2 { "At the top" } (render_branch(lane.complete, lane.plans)) },
                     }

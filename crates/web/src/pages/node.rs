@@ -143,7 +143,7 @@ pub(super) fn render_beside(found: &NodePage) -> Markup {
                     details open {
                         summary { "Above: " (parent.node.title.as_deref().unwrap_or(&parent.node.entity_id)) " " (render_status(parent.node.status)) }
                         (render_text(parent))
-                        p { a href=(urls::node_url(&parent.node.path)) { "Open it" span.hidden { ": " (parent.node.path) } } }
+                        p.on-page { a href=(urls::node_url(&parent.node.path)) { "Open it" span.hidden { ": " (parent.node.path) } } }
                     }
                 }
             }

@@ -100,10 +100,10 @@ impl TreePage<'_> {
             (self.render_filters())
             p.quiet {
                 span role="status" #found { (describe_count(wanted, window)) }
-                @if !wanted.is_filtered() {
+                @if !wanted.is_filtered() { span.on-page {
                     " · " a href=(self.folded_url(ALL_LEVELS)) { "Open all" }
                     " · " a href=(self.folded_url(0)) { "Fold all" }
-                }
+                } }
             }
             @if window.plans == 0 { p.quiet { "There is no plan yet. " a href="/" { "First steps" } } }
             tl-tree data-fold=[wanted.fold] data-toggled=(wanted.toggled) { (self.render_rows()) }
