@@ -4,15 +4,19 @@
 //! the small ones of a list.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::slice::from_ref;
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, VersionHash};
-use domain::operation::Verb;
+use domain::node::Node;
+use domain::operation::{Operation, Verb};
 use domain::operation_changes::{
     ChangeCollector, ChangedNode, ChangedRecord, NodeChange, list_operation_changes,
 };
 use domain::ports::Snapshot;
 use domain::record::Recorded;
+use domain::tree::Tree;
+use domain::undo::decide_undo;
 use domain::work::focus::Focus;
 use serde::Serialize;
 
@@ -36,6 +40,8 @@ pub struct OperationDetail {
     pub operation: OperationView,
     /// Whether no operation follows.
     pub is_newest: bool,
+    /// Whether an undo would not be refused; of an operation with many facts only its preview says so.
+    pub can_be_undone: bool,
     pub plans: Vec<ChangedPlan>,
     /// Number of plans that are not listed.
     pub more: usize,
@@ -59,6 +65,7 @@ pub struct ChangedPlan {
 pub struct OperationPlans {
     pub named: Vec<ChangedPlan>,
     pub total: usize,
+    pub can_be_undone: bool,
     /// Titles of the plans it is about, by path, for its summary. None where the summary has paths of
     /// before it, which may be those of other plans now.
     #[serde(skip)]
@@ -93,8 +100,17 @@ pub fn describe_operation(
         }
         plans.push(plan);
     }
+    let operation = OperationView::from_head(&*state, head)?;
+    let whole = match operation.facts <= MAX_SUMMARISED_FACTS {
+        true => state.load_operation(id)?,
+        false => None,
+    };
     Ok(OperationDetail {
-        operation: OperationView::from_head(&*state, head)?,
+        can_be_undone: match &whole {
+            Some(whole) => can_be_undone(&*state, known, whole)?,
+            None => operation.verb != Verb::Init && operation.undone_by.is_none(),
+        },
+        operation,
         is_newest: state.last_operation_id()? == id,
         plans,
         more,
@@ -128,6 +144,7 @@ pub fn name_changed_plans(
             OperationPlans {
                 named: named.map(|node| name_plan(known, node)).collect(),
                 total: changes.nodes.len(),
+                can_be_undone: can_be_undone(&*state, known, &whole)?,
                 titles: match operation.verb {
                     Verb::Reshape | Verb::Renumber | Verb::Move | Verb::Undo => BTreeMap::new(),
                     _ => load_titles(known, &whole.facts),
@@ -136,6 +153,41 @@ pub fn name_changed_plans(
         );
     }
     Ok(found)
+}
+
+/// Whether an undo of an operation would not be refused, as far as that follows from the recorded state:
+/// nothing later changed what it changed, and it is of a kind that can be undone.
+fn can_be_undone(
+    state: &dyn Snapshot,
+    known: &CachedTree,
+    operation: &Operation,
+) -> Result<bool, Failure> {
+    // The first operation creates the project; there is nothing before it.
+    if operation.verb == Verb::Init || state.undone_by(operation.id)?.is_some() {
+        return Ok(false);
+    }
+    let mut touched: BTreeMap<NodeId, Node> = BTreeMap::new();
+    let mut records = BTreeMap::new();
+    for fact in &operation.facts {
+        let removed = match fact {
+            Fact::NodeRemoved { node } => node.parent,
+            _ => None,
+        };
+        let nodes = fact.changed_nodes().into_iter().chain(removed);
+        for node in nodes.filter_map(|id| known.tree.get(id)) {
+            let lineage = known.tree.ancestors(node).into_iter().chain([node]);
+            touched.extend(lineage.map(|node| (node.id, node.clone())));
+        }
+        if let Fact::RecordChanged { record, .. } = fact
+            && let Some(body) = state.record_body(&record.kind, &record.key)?
+        {
+            records.insert(record.clone(), body);
+        }
+    }
+    // Only what it touched: the decision works on a copy of the tree.
+    let tree = Tree::new(touched.into_values());
+    let by = known.head().next_id();
+    Ok(decide_undo(from_ref(operation), by, &tree, records).is_ok())
 }
 
 /// Returns the titles of the plans that facts are about, by their paths.

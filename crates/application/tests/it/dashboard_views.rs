@@ -213,6 +213,8 @@ fn an_operation_names_its_plans_with_their_changes_and_differences() {
     assert!(detail.is_newest);
     let earlier = describe_operation(&ctx, &known, domain::ids::OperationId(1)).unwrap();
     assert!(!earlier.is_newest);
+    let offered = [detail.can_be_undone, earlier.can_be_undone];
+    assert_eq!(offered, [true, false], "the text changed since the first");
     let act = detail.plans.first().expect("a plan");
     let diff = act.diff.as_ref().expect("a difference");
     assert!(diff.unified.contains("+Another end."), "{}", diff.unified);

@@ -1,10 +1,8 @@
 //! Page of one operation: what it changed, plan by plan, with the differences of texts.
 
 use application::describe_operation::{ChangedPlan, OperationDetail, describe_operation};
-use application::views::OperationView;
 use axum::extract::{Path, State};
 use domain::ids::OperationId;
-use domain::operation::Verb;
 use domain::operation_changes::{ChangedRecord, NodeChange, RecordChange};
 use domain::text::count_with_noun;
 use maud::{Markup, html};
@@ -40,12 +38,13 @@ fn render_content(rights: &Rights, detail: &OperationDetail, titles: &LogTitles)
         plans,
         more,
         records,
+        ..
     } = detail;
     html! {
         nav.lineage aria-label="Above" { ol { li { a href="/timeline" { "Timeline" } } li { span.id aria-current="page" { "operation " (operation.operation) } } } }
         h1 { (titles.render_summary(operation)) }
         p { span.tag { (operation.verb.as_str()) } " " (describe_principal(&operation.by)) " · " (render_time(operation.at)) }
-        (render_undo(rights, operation))
+        (render_undo(rights, detail))
         section #changes {
             h2 { "What it changed" }
             @if plans.is_empty() && records.is_empty() { p.quiet { "No plan and no record." } }
@@ -68,7 +67,11 @@ pub(super) fn render_records(
     records: &[ChangedRecord],
     shown: impl Fn(RecordChange) -> RecordChange,
 ) -> Markup {
+    // A decision file is called by a digest, and what it decides is with its plan.
+    let (decisions, records): (Vec<&ChangedRecord>, Vec<&ChangedRecord>) =
+        records.iter().partition(|record| record.kind == "decision");
     html! {
+        @if !decisions.is_empty() { p.quiet { (count_with_noun(decisions.len(), "decision file", "decision files")) } }
         @if !records.is_empty() { ul.rows.records {
             @for record in records.iter().take(MAX_LISTED_RECORDS) { li {
                 span { span.tag { (record.kind) } @if let Some(name) = &record.name { " " span dir="auto" { (name) } } }
@@ -81,12 +84,12 @@ pub(super) fn render_records(
     }
 }
 
-fn render_undo(rights: &Rights, operation: &OperationView) -> Markup {
+fn render_undo(rights: &Rights, detail: &OperationDetail) -> Markup {
+    let operation = &detail.operation;
     html! {
         @match operation.undone_by {
             Some(by) => p.notice { "It was undone by " a href=(operation_url(by)) { "operation " (by) } "." },
-            // The first operation creates the project; there is nothing before it.
-            None if operation.verb != Verb::Init && rights.allow("undo") => {
+            None if detail.can_be_undone && rights.allow("undo") => {
                 p { a.button href={ "/undo/" (operation.operation) } { "Undo this operation" } }
             },
             None => {},

@@ -120,8 +120,8 @@ impl TimelinePage<'_> {
                     }
                     @if let Some(by) = operation.undone_by { p.quiet { "undone by " a href=(operation_url(by)) { "operation " (by) } } }
                 }
-                // The first operation creates the project; there is nothing before it to go back to.
-                @if operation.undone_by.is_none() && operation.verb != Verb::Init && self.rights.allow("undo") {
+                // Operations with many facts are not read for a list; their own page says more.
+                @if plans.is_some_and(|plans| plans.can_be_undone) && self.rights.allow("undo") {
                     a.button.small href={ "/undo/" (operation.operation) } { "Undo" span.hidden { " operation " (operation.operation) } }
                 }
             }
