@@ -267,6 +267,16 @@ pub(crate) struct SearchText {
     pub(crate) limit: Option<usize>,
 }
 
+impl SearchText {
+    /// Returns the number of hits, clamped: a wrong number in an address still opens a page.
+    pub(crate) fn clamped_limit(&self) -> usize {
+        self.limit.unwrap_or(20).clamp(1, MAX_HITS)
+    }
+}
+
+/// Maximum number of hits of the search.
+pub(crate) const MAX_HITS: usize = 200;
+
 /// Searches the whole project.
 pub(crate) fn search_everywhere(
     ctx: &Context<'_>,
@@ -282,7 +292,7 @@ pub(crate) fn search_everywhere(
             query: asked.text.clone(),
             // Clamped for the same reason as the timeline: a wrong number in an address still opens
             // a page.
-            limit: asked.limit.unwrap_or(20).clamp(1, MAX_SEARCH_RESULTS),
+            limit: asked.clamped_limit(),
         },
     )
 }

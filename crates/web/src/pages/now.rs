@@ -103,6 +103,9 @@ fn render_content(now: &NowView, titles: &PlanTitles) -> Markup {
                     li.card { (link_by_title(&ready.path, ready.title.as_deref())) p.quiet { code { (ready.action) } } }
                 }
             }
+            @if now.ready_total > MAX_LIST_LENGTH {
+                p.quiet { "and " (now.ready_total - MAX_LIST_LENGTH) " more, on the " a href="/board" { "board" } }
+            }
         }
         section #latest data-live {
             @if let Some(last) = &now.status.last_operation {

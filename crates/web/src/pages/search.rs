@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use super::tree::render_chip;
 use super::{NavigationEntry, render_page, render_status, render_time};
 use crate::Dashboard;
-use crate::api::{SearchText, search_everywhere};
+use crate::api::{MAX_HITS, SearchText, search_everywhere};
 use crate::frame::Page;
 use crate::refusal::Refusal;
 use crate::urls;
@@ -21,9 +21,10 @@ pub(crate) async fn search_page(
     Query(asked): Query<SearchText>,
 ) -> Result<Page, Refusal> {
     let text = asked.text.trim().to_owned();
-    let found = match text.is_empty() {
-        true => None,
-        false => {
+    // Punctuation alone is no query.
+    let found = match text.contains(char::is_alphanumeric) {
+        false => None,
+        true => {
             let asked = asked.clone();
             // A wrong filter is shown on the page, beside the query that has it.
             Some(
@@ -36,11 +37,19 @@ pub(crate) async fn search_page(
     Ok(render_page(
         NavigationEntry::Search,
         "Search",
-        &render_content(&text, found.as_ref()),
+        &render_content(&text, asked.clamped_limit(), found.as_ref()),
     ))
 }
 
-fn render_content(text: &str, found: Option<&Result<SearchOutcome, Failure>>) -> Markup {
+fn render_content(
+    text: &str,
+    limit: usize,
+    found: Option<&Result<SearchOutcome, Failure>>,
+) -> Markup {
+    let more = (limit < MAX_HITS).then(|| {
+        let next = (limit * 2).min(MAX_HITS).to_string();
+        urls::with_query("/search", &[("q", text), ("limit", &next)])
+    });
     html! {
         h1 { "Search" }
         form.filter action="/search" method="get" role="search" {
@@ -51,9 +60,10 @@ fn render_content(text: &str, found: Option<&Result<SearchOutcome, Failure>>) ->
         p.quiet { "Words in quotation marks follow each other; " code { "under:act-2" } " is only what is below that plan." }
         section #found {
             @match found {
+                None if !text.is_empty() => p.quiet { "Type the words to search for." },
                 None => {},
                 Some(Err(failure)) => { p role="alert" { (super::render_message(&failure.message)) } },
-                Some(Ok(outcome)) => (render_outcome(outcome)),
+                Some(Ok(outcome)) => (render_outcome(outcome, more.as_deref())),
             }
         }
     }
@@ -106,14 +116,18 @@ fn name_filter(filter: &str) -> &str {
     status.map_or(word, |status| status.label())
 }
 
-fn render_outcome(outcome: &SearchOutcome) -> Markup {
+fn render_outcome(outcome: &SearchOutcome, more: Option<&str>) -> Markup {
     html! {
         @for correction in &outcome.corrections {
             p.quiet { code { (correction.word) } " occurs nowhere; searched for " (correction.searched.join(", ")) }
         }
         @if outcome.hits.is_empty() { p.quiet { "No results." } }
         ol.cards { @for hit in &outcome.hits { li.card { (render_hit(hit)) } } }
-        @if outcome.has_more { p.quiet { "There are more results; add words or a filter." } }
+        @match more {
+            Some(more) if outcome.has_more => nav.pages aria-label="More results" { a rel="next" href=(more) { "More results" } },
+            _ if outcome.has_more => p.quiet { "There are more results; add words or a filter." },
+            _ => {},
+        }
     }
 }
 
