@@ -5,55 +5,65 @@ use application::tickets::{NewTicket, create_ticket, is_ticket_level};
 use application::{Context, Failure};
 use axum::Extension as Who;
 use axum::extract::{Form, State};
-use axum::response::Redirect;
+use axum::response::{IntoResponse, Redirect, Response};
 use domain::authorization::AuthenticatedPrincipal;
 use domain::ids::OperationId;
 use serde::Deserialize;
 
 use crate::actions::ActionDone;
-use crate::refusal::Refusal;
+use crate::frame::Rights;
+use crate::pages::new_plan::render_refused_form;
+use crate::refusal::{Refusal, status_of_kind};
 use crate::{Dashboard, urls};
 
 /// A new plan.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Default, Deserialize)]
 pub(crate) struct CreateForm {
-    level: String,
+    pub(crate) level: String,
     #[serde(default)]
-    title: String,
+    pub(crate) title: String,
     /// The parent; empty at the top.
     #[serde(default)]
-    under: String,
+    pub(crate) under: String,
     /// A name instead of the next number.
     #[serde(default)]
-    name: String,
+    pub(crate) name: String,
     /// The type of a ticket.
     #[serde(default)]
-    kind: String,
+    pub(crate) kind: String,
     #[serde(default)]
-    priority: String,
+    pub(crate) priority: String,
     /// The text of a ticket below its title.
     #[serde(default)]
-    body: String,
+    pub(crate) body: String,
 }
 
 /// Creates a plan and leads to where its text is written; that of a ticket with a text is its page.
 pub(crate) async fn create_plan(
     State(dashboard): State<Dashboard>,
+    rights: Rights,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CreateForm>,
-) -> Result<Redirect, Refusal> {
-    let form_page = urls::with_query("/new", &[("under", &form.under), ("level", &form.level)]);
+) -> Result<Response, Refusal> {
     let has_text = !form.body.trim().is_empty();
+    let wanted = form.clone();
     let created = dashboard
-        .ask_as(who.principal, move |ctx| create(ctx, &form))
+        .ask_as(who.principal, move |ctx| create(ctx, &wanted))
         .await;
-    let (path, operation) = created.map_err(Refusal::on(form_page))?;
+    let (path, operation) = match created {
+        Ok(created) => created,
+        // The form again with everything that was typed, and what is wrong.
+        Err(failure) => {
+            let page = render_refused_form(&dashboard, &rights, &form, &failure).await?;
+            return Ok((status_of_kind(failure.kind), page).into_response());
+        }
+    };
     let page = match has_text {
         true => urls::node_url(&path),
         false => urls::edit_url(&path),
     };
     let done = ActionDone::recorded("created", operation);
-    Ok(Redirect::to(&done.address_on(&page)))
+    Ok(Redirect::to(&done.address_on(&page)).into_response())
 }
 
 fn create(ctx: &Context<'_>, form: &CreateForm) -> Result<(String, Option<OperationId>), Failure> {
