@@ -372,6 +372,21 @@ fn find_named<'t>(
     Ok(found)
 }
 
+/// Counts the undecided plans that can be decided together, those that need no approval among them.
+#[must_use]
+pub fn count_undecided(known: &CachedTree) -> usize {
+    let nodes = known.tree.all_preorder();
+    let none = HashSet::new();
+    let found = find_waiting(
+        &known.tree,
+        nodes,
+        WaitingPlans::All,
+        BatchPurpose::Approve,
+        &none,
+    );
+    found.plans.len()
+}
+
 /// Finds the undecided plans of a subtree that can be decided, and reports the others.
 fn find_waiting<'t>(
     tree: &'t Tree,

@@ -9,6 +9,7 @@ use application::inbox::{
 };
 use application::node_page::{NodePage, load_node_page};
 use application::open_gates::OpenGate;
+use application::plan_batch::count_undecided;
 use application::reviews::status::EscalatedItem;
 use application::views::DiffView;
 use axum::extract::{Query, State};
@@ -145,18 +146,23 @@ pub(crate) async fn inbox_page(
         0 => now_view(&dashboard).await?.first_steps,
         _ => Vec::new(),
     };
+    let undecided = match inbox.count {
+        0 => {
+            dashboard
+                .ask_tree(|_, known| Ok(count_undecided(known)))
+                .await?
+        }
+        _ => 0,
+    };
+    let nothing = NothingWaits {
+        first_steps,
+        undecided,
+    };
     let is_open = at.is_some();
     Ok(render_page(
         NavigationEntry::Inbox,
         "Inbox",
-        &render_content(
-            &rights,
-            &inbox,
-            chosen.as_ref(),
-            &first_steps,
-            is_open,
-            &titles,
-        ),
+        &render_content(&rights, &inbox, chosen.as_ref(), &nothing, is_open, &titles),
     ))
 }
 
@@ -164,7 +170,7 @@ fn render_content(
     rights: &Rights,
     inbox: &InboxView,
     chosen: Option<&ChosenItem<'_>>,
-    first_steps: &[String],
+    nothing: &NothingWaits,
     is_open: bool,
     titles: &PlanTitles,
 ) -> Markup {
@@ -172,10 +178,10 @@ fn render_content(
     html! {
         // On a phone there is room for one of the two: the plan if one was opened.
         div.inbox data-open[is_open] {
-            (render_queue(inbox, key.as_deref(), titles))
+            (render_queue(rights, inbox, key.as_deref(), titles))
             @match chosen {
                 Some(chosen) => (render_chosen(rights, chosen)),
-                None => div.pane { (render_nothing(rights, inbox, first_steps)) },
+                None => div.pane { (nothing.render(rights, inbox)) },
             }
         }
         (render_keys())
@@ -462,24 +468,38 @@ fn render_consequence(item: &InboxItem) -> Markup {
     }
 }
 
-fn render_nothing(rights: &Rights, inbox: &InboxView, first_steps: &[String]) -> Markup {
-    if inbox.plans == 0 {
-        return html! {
-            section #first-steps {
-                (render_empty_state("This project has no plan yet", &html! { "Plans are Markdown files. Create the first one here, begin in a terminal, or tell your agent:" }, &render_new_link(rights)))
-                ul.cards { @for step in first_steps { li.card { (render_first_step(step)) } } }
-            }
+/// What stands beside an empty queue.
+struct NothingWaits {
+    first_steps: Vec<String>,
+    /// Number of plans that nobody has to decide about, and that can be decided.
+    undecided: usize,
+}
+
+impl NothingWaits {
+    fn render(&self, rights: &Rights, inbox: &InboxView) -> Markup {
+        if inbox.plans == 0 {
+            return html! {
+                section #first-steps {
+                    (render_empty_state("This project has no plan yet", &html! { "Plans are Markdown files. Create the first one here, begin in a terminal, or tell your agent:" }, &render_new_link(rights)))
+                    ul.cards { @for step in &self.first_steps { li.card { (render_first_step(step)) } } }
+                }
+            };
+        }
+        let text = match (inbox.findings.is_empty(), self.undecided) {
+            (false, _) => "No plan waits. The findings of reviews on the left do.".to_owned(),
+            (true, 0) => "Every plan is decided. New ones come here by themselves.".to_owned(),
+            (true, undecided) => format!(
+                "{} undecided, and no work waits for that. What needs you comes here by itself.",
+                count_with_noun(undecided, "plan is", "plans are")
+            ),
         };
+        let actions = html! {
+            @if self.undecided > 0 { (render_link_button(ButtonKind::Plain, "Show the undecided", "/decide")) }
+            (render_link_button(ButtonKind::Plain, "Open the tree", "/tree"))
+            (render_link_button(ButtonKind::Plain, "See what agents do", "/sessions"))
+        };
+        render_empty_state("Nothing waits for a decision", &html! { (text) }, &actions)
     }
-    let text = match inbox.findings.is_empty() {
-        true => "Every plan that can be decided is. New ones come here by themselves.",
-        false => "No plan waits. The findings of reviews on the left do.",
-    };
-    let actions = html! {
-        (render_link_button(ButtonKind::Plain, "Open the tree", "/tree"))
-        (render_link_button(ButtonKind::Plain, "See what agents do", "/sessions"))
-    };
-    render_empty_state("Nothing waits for a decision", &html! { (text) }, &actions)
 }
 
 /// Renders a command with what it is for.
