@@ -133,7 +133,7 @@ pub(crate) async fn decide_page(
     Ok(render_page(
         NavigationEntry::Inbox,
         "Decide",
-        &render_content(&page),
+        &render_content(&rights, &page),
     ))
 }
 
@@ -194,7 +194,7 @@ fn build_page(
     Ok((question, waiting, preview))
 }
 
-fn render_content(page: &DecidePage) -> Markup {
+fn render_content(rights: &Rights, page: &DecidePage) -> Markup {
     let DecidePage {
         question, waiting, ..
     } = page;
@@ -221,7 +221,7 @@ fn render_content(page: &DecidePage) -> Markup {
                 ul { @for one in &question.left_out { li { (link_to_node(&one.path)) " " (render_message(&one.reason)) } } }
             }
         }
-        @if shown > 0 { (render_answers(page)) }
+        @if shown > 0 { (render_answers(rights, page)) }
     }
 }
 
@@ -252,7 +252,7 @@ fn render_preview(preview: &PlansDecided) -> Markup {
     }
 }
 
-fn render_answers(page: &DecidePage) -> Markup {
+fn render_answers(rights: &Rights, page: &DecidePage) -> Markup {
     let questions = &page.question.questions;
     let number = questions.len();
     // The same fields in both forms: a decision is about exactly the texts on this page.
@@ -276,13 +276,15 @@ fn render_answers(page: &DecidePage) -> Markup {
     };
     html! {
         section.decision-bar #decide aria-label="Decide" {
-            form.agree action="/do/approve-plans" method="post" {
+            @if rights.allow("approve-plans") { form.agree action="/do/approve-plans" method="post" {
                 (bound)
+                @if are_stale { input type="hidden" name="keeps" value="yes"; }
                 @if has_warnings {
                     label.check { input type="checkbox" name="force" value="warnings" required; "I have read the warnings" }
                 }
                 (render_submit(ButtonKind::Primary, &label, Some('a')))
-            }
+            } } @else { (rights.explain_missing("approve-plans")) }
+            @if rights.allow("request-changes-of-plans") {
             (render_opener(ButtonKind::Plain, "Request changes of all", "request-changes", Some('r')))
             (render_dialog("request-changes", "Request changes of all of them", &html! {
                 form action="/do/request-changes-of-plans" method="post" {
@@ -294,6 +296,7 @@ fn render_answers(page: &DecidePage) -> Markup {
                     div.buttons { (render_closer("request-changes", "Cancel")) (render_submit(ButtonKind::Primary, "Request changes", None)) }
                 }
             }))
+            }
         }
     }
 }

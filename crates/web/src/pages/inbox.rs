@@ -189,7 +189,12 @@ fn render_content(
 }
 
 /// Renders the queue. A changed queue is not put in place while it is read: the script offers it.
-fn render_queue(inbox: &InboxView, chosen: Option<&str>, titles: &PlanTitles) -> Markup {
+fn render_queue(
+    rights: &Rights,
+    inbox: &InboxView,
+    chosen: Option<&str>,
+    titles: &PlanTitles,
+) -> Markup {
     let plans = inbox.queue_items().map(QueueEntry::Plan);
     let findings = inbox.findings.iter().map(QueueEntry::Finding);
     // Without spaces, which separate them.
@@ -204,7 +209,7 @@ fn render_queue(inbox: &InboxView, chosen: Option<&str>, titles: &PlanTitles) ->
                 (render_counter(&count_with_noun(inbox.count, "decision", "decisions")))
                 (render_opener(ButtonKind::Ghost, "Keys", "keys", Some('?')))
             }
-            @for group in &inbox.groups { (render_group(group, chosen)) }
+            @for group in &inbox.groups { (render_group(rights, group, chosen)) }
             @if !inbox.findings.is_empty() {
                 section.group #escalated {
                     header { h2 { "Reviews that wait for you" } (render_counter(&inbox.findings.len().to_string())) }
@@ -233,7 +238,8 @@ fn render_queue(inbox: &InboxView, chosen: Option<&str>, titles: &PlanTitles) ->
     }
 }
 
-fn render_group(group: &InboxGroup, chosen: Option<&str>) -> Markup {
+fn render_group(rights: &Rights, group: &InboxGroup, chosen: Option<&str>) -> Markup {
+    let can_decide = rights.allow("approve-plans") || rights.allow("request-changes-of-plans");
     let has_chosen = group
         .items
         .iter()
@@ -243,7 +249,7 @@ fn render_group(group: &InboxGroup, chosen: Option<&str>) -> Markup {
             header {
                 h2 dir="auto" { (describe_cause(group)) }
                 (render_counter(&describe_levels(&group.touched)))
-                @if group.total > 1 && group.cause != WaitCause::Unusable {
+                @if can_decide && group.total > 1 && group.cause != WaitCause::Unusable {
                     a.all href={ "/decide?group=" (urls::encode_query_value(&group.group_key())) } data-key=[has_chosen.then_some("b")] {
                         "Decide all " (group.total) span.hidden { ": " (describe_cause(group)) }
                     }

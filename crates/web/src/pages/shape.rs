@@ -209,7 +209,8 @@ impl ShapePage<'_> {
     fn render_form(&self) -> Markup {
         let fields = self.form.render_fields(self.kind, self.choices);
         html! {
-            @if let Some(fields) = fields {
+            @if !self.rights.allow("shape") { (self.rights.explain_missing("shape")) }
+            @else if let Some(fields) = fields {
                 form.filter action={ "/shape/" (self.kind.as_str()) } method="get" {
                     input type="hidden" name="node" value=(self.form.node);
                     input type="hidden" name="preview" value="1";
@@ -257,7 +258,7 @@ impl ShapePage<'_> {
                     (render_link_button(ButtonKind::Ghost, "Leave it as it is", &urls::node_url(&self.form.node)))
                 }
                 p.quiet { "One operation: its undo puts every file and status back." }
-            } @else { (self.rights.explain_missing("shape")) }
+            }
         }
     }
 }
