@@ -55,7 +55,7 @@ pub(crate) fn render_decision_bar(
                 (render_opener(ButtonKind::Ghost, "Comment", "add-comment", Some('c')))
             }
             span.about { (about) }
-            @if let Some(bound) = &bound { (render_objection_dialogs(rights, bound, &found.falls_below)) }
+            @if let Some(bound) = &bound { (render_objection_dialogs(rights, bound, found)) }
             @if rights.allow("comment") { (render_comment_dialog(&place)) }
         }
     }
@@ -78,7 +78,12 @@ fn render_exact_text(found: &NodePage) -> Markup {
     }
 }
 
-fn render_objection_dialogs(rights: &Rights, bound: &Markup, falls_below: &[String]) -> Markup {
+fn render_objection_dialogs(rights: &Rights, bound: &Markup, found: &NodePage) -> Markup {
+    let falls_below = &found.falls_below;
+    let reject = match falls_below.is_empty() {
+        true => "Reject",
+        false => "Reject, with all below",
+    };
     html! {
         @if rights.allow("request-changes") {
             (render_dialog("request-changes", "Request changes", &html! {
@@ -94,7 +99,9 @@ fn render_objection_dialogs(rights: &Rights, bound: &Markup, falls_below: &[Stri
         }
         @if rights.allow("condemn") {
             (render_dialog("reject", "Reject this plan", &html! {
-                @if falls_below.is_empty() { p.quiet { "Nothing below it depends on it." } } @else {
+                @if found.family.children.is_empty() { p.quiet { "Nothing is below it." } }
+                @else if falls_below.is_empty() { p.quiet { "What is below it is undecided already, and waits for the next text." } }
+                @else {
                     p { (count_with_noun(falls_below.len(), "plan", "plans")) " below become stale with it." }
                     details { summary { "Which" }
                         ul { @for path in falls_below.iter().take(MAX_LISTED_BELOW) { li { (link_to_node(path)) } } }
@@ -107,7 +114,7 @@ fn render_objection_dialogs(rights: &Rights, bound: &Markup, falls_below: &[Stri
                         label for="why-condemned" { "Why it must not be used" }
                         textarea #why-condemned name="text" rows="3" required maxlength="10000" autofocus {}
                     }
-                    div.buttons { (render_closer("reject", "Cancel")) (render_submit(ButtonKind::Danger, "Reject, with all below", None)) }
+                    div.buttons { (render_closer("reject", "Cancel")) (render_submit(ButtonKind::Danger, reject, None)) }
                 }
             }))
         }
