@@ -44,6 +44,18 @@ pub(crate) fn render_file(text: &str, file: Option<&str>) -> Markup {
     renderer.render(text).body
 }
 
+/// Whether the rendered text lacks something that the file has and an agent reads: front matter, the
+/// addresses of links and images, the words after a code fence.
+pub(crate) fn leaves_out(text: &str) -> bool {
+    let parser = Parser::new_ext(text, OPTIONS);
+    parser.reference_definitions().iter().next().is_some()
+        || parser.into_iter().any(|event| match event {
+            Event::Start(Tag::MetadataBlock(_) | Tag::Link { .. } | Tag::Image { .. }) => true,
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(words))) => words.contains(' '),
+            _ => false,
+        })
+}
+
 /// Renders the plan of a page: without its first heading where that repeats the page's title, and
 /// with an id for every other one.
 pub(crate) fn render_plan(text: &str, title: &str, file: Option<&str>) -> RenderedPlan {
@@ -54,6 +66,13 @@ pub(crate) fn render_plan(text: &str, title: &str, file: Option<&str>) -> Render
     };
     renderer.render(text)
 }
+
+/// The extensions people use in plans; math is left out.
+const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_YAML_STYLE_METADATA_BLOCKS);
 
 /// A rendered plan with its headings.
 pub(crate) struct RenderedPlan {
@@ -96,13 +115,7 @@ struct Renderer<'t> {
 
 impl<'t> Renderer<'t> {
     fn render(mut self, text: &'t str) -> RenderedPlan {
-        // The extensions people use in plans; math is left out.
-        let options = Options::ENABLE_TABLES
-            | Options::ENABLE_FOOTNOTES
-            | Options::ENABLE_TASKLISTS
-            | Options::ENABLE_STRIKETHROUGH
-            | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-        for event in Parser::new_ext(text, options) {
+        for event in Parser::new_ext(text, OPTIONS) {
             self.add_event(event);
         }
         // HTML is about half again as long as its Markdown.
@@ -513,6 +526,25 @@ mod tests {
             "href=\"https://example.org\"",
         ] {
             assert!(shown.contains(wanted), "{wanted} is not in {shown}");
+        }
+    }
+
+    #[test]
+    fn what_a_rendered_text_leaves_out_is_known() {
+        for text in [
+            "---\nphase: plan\n---\n# T\n",
+            "see [it](other.md)",
+            "[unused]: https://example.com",
+            "```rust ignore\nlet x;\n```",
+        ] {
+            assert!(leaves_out(text), "{text}");
+        }
+        for text in [
+            "# T\n\nA *word*, `code`.\n",
+            "```rust\nlet x;\n```",
+            "<b>x</b>",
+        ] {
+            assert!(!leaves_out(text), "{text}");
         }
     }
 

@@ -334,14 +334,11 @@ fn render_plan(page: &DecidePage, at: usize, question: &ApprovalQuestion) -> Mar
                 None => {
                     p.quiet { "It was never approved. The whole text:" }
                     @let text = question.text.as_deref().unwrap_or_default();
-                    // A plan document is JSON: first what it says, then the bytes that are decided about.
-                    @match render_node_markdown(&question.entity_type, text) {
-                        Some(readable) => {
-                            div.prose dir="auto" { (markdown::render_file(&readable, None)) }
-                            details { summary { "The exact text" } pre dir="auto" { (text) } }
-                        },
-                        None => pre dir="auto" { (text) },
-                    }
+                    // First what it says, then the bytes that are decided about: rendered Markdown leaves out
+                    // front matter and comments, and a plan document is JSON.
+                    @let document = render_node_markdown(&question.entity_type, text);
+                    div.prose dir="auto" { (markdown::render_file(document.as_deref().unwrap_or(text), None)) }
+                    details.exact open[document.is_none() && markdown::leaves_out(text)] { summary { "The exact text, all of which is approved" } pre dir="auto" tabindex="0" { (text) } }
                 },
             }
             @if let (Some(parent), Some(change)) = (&question.parent_path, &question.parent_changes) {

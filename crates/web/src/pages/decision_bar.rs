@@ -5,13 +5,14 @@
 
 use application::node_page::{NodePage, PlanView};
 use domain::node::Status;
+use domain::plan_document::MILESTONES_PROFILE;
 use domain::text::count_with_noun;
 use maud::{Markup, html};
 
 use super::{link_to_node, render_status};
 use crate::components::{ButtonKind, render_closer, render_dialog, render_opener, render_submit};
 use crate::frame::Rights;
-use crate::urls;
+use crate::{markdown, urls};
 
 /// Maximum number of plans listed below a rejection.
 const MAX_LISTED_BELOW: usize = 20;
@@ -68,9 +69,11 @@ fn render_exact_text(found: &NodePage) -> Markup {
     let node = &found.plan.plan.node;
     let is_first = node.approval.is_none() && node.status != Status::Approved;
     let text = found.plan.plan.text.as_deref().filter(|_| is_first);
+    // A ticket waits for nobody's approval, and of a plan document all is in its readable form.
+    let is_asked_for = found.family.ticket.is_none() && node.profile != MILESTONES_PROFILE;
     html! {
         @if let Some(text) = text {
-            details.exact #exact-text open {
+            details.exact #exact-text open[is_asked_for && markdown::leaves_out(text)] {
                 summary { "The exact text, all of which is approved" }
                 pre dir="auto" tabindex="0" { (text) }
             }
