@@ -226,6 +226,8 @@ pub(crate) struct PlansForm {
     #[serde(default)]
     text: String,
     force: Option<String>,
+    /// Present where every plan of the page is stale and is kept.
+    keeps: Option<String>,
 }
 
 impl PlansForm {
@@ -257,8 +259,12 @@ pub(crate) fn approve_plans(ctx: &Context<'_>, form: &PlansForm) -> Result<Actio
     let answer = Answer::Approve {
         force: parse_force(form.force.as_deref()),
     };
+    let word = match form.keeps {
+        Some(_) => "all-kept",
+        None => "all-approved",
+    };
     answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer)
-        .map(|outcome| ActionDone::recorded("approved", outcome.operation))
+        .map(|outcome| ActionDone::recorded(word, outcome.operation))
 }
 
 /// Sends every plan of a page back to the agent, with what has to change.
@@ -272,7 +278,7 @@ pub(crate) fn request_changes_of_plans(
         text: form.text.replace("\r\n", "\n"),
     };
     answer_batch_question(ctx, &form.asked_questions(ctx)?, &answer)
-        .map(|outcome| ActionDone::recorded("changes-requested", outcome.operation))
+        .map(|outcome| ActionDone::recorded("all-changes-requested", outcome.operation))
 }
 
 pub(crate) fn revalidate_node(

@@ -172,11 +172,14 @@ pub(crate) fn render_meter(done: usize, total: usize, what: &str) -> Markup {
     }
 }
 
-/// Renders what just happened, with actions about it.
-pub(crate) fn render_toast(text: &str, actions: &Markup) -> Markup {
+/// Renders what just happened, what it was about, and actions.
+pub(crate) fn render_toast(text: &str, about: &Markup, actions: &Markup) -> Markup {
     html! {
         div.toast role="status" {
-            p { (text) }
+            div {
+                p { (text) }
+                @if !about.0.is_empty() { p.label { (about) } }
+            }
             @if !actions.0.is_empty() { div.buttons { (actions) } }
         }
     }

@@ -22,6 +22,7 @@ use serde::Deserialize;
 use crate::components::{render_badge, render_toast};
 use crate::export::{ExportFormat, export_page};
 use crate::pages::projects::project_url;
+use crate::titles::LogTitles;
 use crate::{Dashboard, assets, urls};
 
 /// The page in the navigation.
@@ -254,6 +255,8 @@ struct Frame<'p> {
     report: ActionReport,
     /// The reader's own operation that was just recorded.
     recorded: Option<OperationView>,
+    /// Of the plans it is about.
+    titles: LogTitles,
     rights: Rights,
     /// `None` when the state cannot be read; the page says so itself.
     pending: Option<PendingDecisions>,
@@ -300,12 +303,14 @@ pub(crate) async fn complete_page(
             .filter(|one| one.operation == OperationId(id) && one.by == reader),
         _ => None,
     };
+    let titles = dashboard.load_log_titles(&recorded).await;
     let frame = Frame {
         page: &page,
         project: &dashboard.project,
         projects: dashboard.projects.list_names(&dashboard),
         report,
         recorded,
+        titles,
         rights,
         pending,
         theme,
@@ -456,7 +461,10 @@ impl Frame<'_> {
             (undo)
             a href=(urls::without_report(self.address())) aria-label="Dismiss" { "✕" }
         };
-        render_toast(text, &actions)
+        let about = html! {
+            @if let Some(one) = &self.recorded { (self.titles.render_summary(one)) }
+        };
+        render_toast(text, &about, &actions)
     }
 
     /// Renders the links that export this page.
@@ -489,11 +497,20 @@ impl Frame<'_> {
 fn describe_action(word: &str) -> Option<&'static str> {
     Some(match word {
         "approved" => "Approved. Agents that waited for it continue.",
-        "kept" => "Kept as it is, against the parent as it is now.",
+        "all-approved" => "Approved, all of them as shown. Agents that waited for them continue.",
+        "kept" => {
+            "Kept as it is, against the parent as it is now. Agents that waited for it continue."
+        }
+        "all-kept" => {
+            "Kept as they are, against the plans above as they are now. Agents that waited for them continue."
+        }
+        "all-changes-requested" => {
+            "Changes requested of all of them. They are the agent's turn; it gets your words at once."
+        }
         "changes-requested" => {
             "Changes requested. The plan is the agent's turn; it gets your words at once."
         }
-        "condemned" => "Rejected. Everything below it is stale.",
+        "condemned" => "Rejected. What is below it is not valid until there is another text.",
         "commented" => "Comment added. The agent reads it while it waits, or in its next briefing.",
         "resolved" => "Resolved. The thread is closed.",
         "saved" => "Saved. Plans below it are compared with the new text.",

@@ -68,7 +68,7 @@ pub(crate) async fn styleguide_page() -> Page {
         div.notice { p { "Something about this page that stays." } }
         (render_section_head("Empty state", "render_empty_state", &html! {}))
         (render_empty_state("Nothing waits for you", &html! { "When an agent writes a plan, it is here." }, &render_link_button(ButtonKind::Plain, "Open the tree", "/tree")))
-        (render_toast("Approved. 29 scenes are valid again.", &html! { (render_submit(ButtonKind::Plain, "Undo", None)) }))
+        (render_toast("Approved. 29 scenes are valid again.", &html! { "approve The storm" }, &html! { (render_submit(ButtonKind::Plain, "Undo", None)) }))
     };
     render_page(NavigationEntry::Elsewhere, "Styleguide", &content)
 }

@@ -172,7 +172,7 @@ fn a_morning_by_keyboard() {
         press(&browser, "b").await;
         browser.sees("h1", "Act 2: the water changed").await;
         press(&browser, "a").await;
-        browser.sees(".toast", "Approved.").await;
+        browser.sees(".toast", "Kept as they are").await;
         assert_eq!(project.status("act-2/chapter-16"), "approved");
     });
 }
