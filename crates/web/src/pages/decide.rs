@@ -114,9 +114,10 @@ pub(crate) async fn decide_page(
     let ((question, waiting, preview), in_inbox) = found;
     let parents = question.questions.iter();
     let parents = parents.filter_map(|one| one.parent_path.clone());
-    let titles = dashboard
-        .load_titles(parents.chain([top.clone()]).collect::<Vec<_>>())
-        .await;
+    let changed = preview.iter().flat_map(|it| &it.changed_entities);
+    let changed = changed.map(|one| one.path.clone());
+    let named: Vec<String> = parents.chain(changed).chain([top.clone()]).collect();
+    let titles = dashboard.load_titles(named).await;
     if let Some(name) = titles.title_of(&top).filter(|_| asked.group.is_empty()) {
         title = format!("Decide about {name}");
     }
@@ -213,7 +214,7 @@ fn render_content(rights: &Rights, page: &DecidePage) -> Markup {
         @if shown < *waiting {
             p.notice { "The first " (shown) " of " (waiting) " plans. The others follow when these are decided." }
         }
-        @if let Some(preview) = &page.preview { (render_preview(preview)) }
+        @if let Some(preview) = &page.preview { (render_preview(preview, &page.titles)) }
         @for (at, one) in question.questions.iter().enumerate() { (render_plan(page, at, one)) }
         @if !question.left_out.is_empty() {
             section #left-out {
@@ -226,7 +227,7 @@ fn render_content(rights: &Rights, page: &DecidePage) -> Markup {
 }
 
 /// Renders what an approval changes besides the plans of the page.
-fn render_preview(preview: &PlansDecided) -> Markup {
+fn render_preview(preview: &PlansDecided, titles: &PlanTitles) -> Markup {
     let changed = &preview.changed_entities;
     let is_valid = |status: Status| status == Status::Approved;
     let valid = changed
@@ -243,7 +244,7 @@ fn render_preview(preview: &PlansDecided) -> Markup {
             @if !changed.is_empty() {
                 details { summary { "What changes below" }
                     ul.rows { @for one in changed.iter().take(MAX_LISTED_CHANGES) {
-                        li { (link_to_node(&one.path)) span.end { (render_status(one.previous_status)) span aria-label="becomes" { "→" } (render_status(one.new_status)) } }
+                        li { (titles.link_to(&one.path)) span.end { (render_status(one.previous_status)) span aria-label="becomes" { "→" } (render_status(one.new_status)) } }
                     } }
                     @if changed.len() > MAX_LISTED_CHANGES { p.quiet { "and " (changed.len() - MAX_LISTED_CHANGES) " more" } }
                 }
@@ -321,7 +322,7 @@ fn render_plan(page: &DecidePage, at: usize, question: &ApprovalQuestion) -> Mar
             header {
                 h2 dir="auto" { (link_by_title(&question.path, question.title.as_deref())) " " (render_status(question.status)) }
                 @if page.question.questions.len() > 1 {
-                    a.quiet.label href={ "?group=" (encode_query_value(&page.asked.group)) "&without=" (encode_query_value(&without)) } { "Leave out" span.hidden { " " (question.path) } }
+                    a.quiet.label.on-page href={ "?group=" (encode_query_value(&page.asked.group)) "&without=" (encode_query_value(&without)) } { "Leave out" span.hidden { " " (question.path) } }
                 }
             }
             @for warning in &question.warnings { p.note { "Warning: " (render_message(warning)) } }
