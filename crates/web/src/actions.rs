@@ -41,6 +41,11 @@ use crate::{Dashboard, urls};
 pub(crate) trait PageForm: DeserializeOwned + Send + 'static {
     /// Returns the page with the form.
     fn page_url(&self) -> String;
+
+    /// Returns the page with the change since the version that the form is about.
+    fn changed_url(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What an action did, for the message on the page it leads to.
@@ -85,12 +90,12 @@ pub(crate) fn handle_form<F: PageForm>(action: FormAction<F>) -> MethodRouter<Da
         move |State(dashboard): State<Dashboard>,
               Who(who): Who<AuthenticatedPrincipal>,
               Form(form): Form<F>| async move {
-            let page = form.page_url();
+            let (page, changed) = (form.page_url(), form.changed_url());
             // The failure page links back to the page with the form, so that the reader can look again.
             let done = dashboard
                 .ask_as(who.principal, move |ctx| action(ctx, &form))
                 .await;
-            let done = done.map_err(Refusal::on(page.clone()))?;
+            let done = done.map_err(Refusal::with_change(page.clone(), changed))?;
             // A redirect, so that reloading the page does not send the form again.
             Ok::<_, Refusal>(Redirect::to(&done.address_on(&page)))
         },
@@ -99,23 +104,27 @@ pub(crate) fn handle_form<F: PageForm>(action: FormAction<F>) -> MethodRouter<Da
 
 /// Declares the page of each form.
 macro_rules! form_pages {
-    ($($form:ident: |$it:ident| $page:expr;)+) => {
+    ($($form:ident: |$it:ident| $page:expr $(, $changed:expr)?;)+) => {
         $(impl PageForm for $form {
             fn page_url(&self) -> String {
                 let $it = self;
                 $page
             }
+            $(fn changed_url(&self) -> Option<String> {
+                let $it = self;
+                Some($changed)
+            })?
         })+
     };
 }
 
 form_pages! {
-    ApprovalForm: |form| page_after(&form.node, form.next.as_deref());
+    ApprovalForm: |form| page_after(&form.node, form.next.as_deref()), urls::change_url(&form.node, &form.version);
     PlansForm: |form| match form.group.is_empty() {
         true => urls::decide_url(&form.top),
         false => "/".to_owned(),
     };
-    CondemnForm: |form| page_after(&form.node, form.next.as_deref());
+    CondemnForm: |form| page_after(&form.node, form.next.as_deref()), urls::change_url(&form.node, &form.version);
     CommentForm: |form| match form.next {
         Some(_) => urls::inbox_url(&form.node),
         None => format!("{}#comments", urls::node_url(&form.node)),

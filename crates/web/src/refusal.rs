@@ -8,7 +8,8 @@ use domain::next_step::NextStep;
 use maud::{Markup, html};
 use serde_json::json;
 
-use crate::pages::{NavigationEntry, render_message, render_page};
+use crate::components::{ButtonKind, render_link_button};
+use crate::pages::{NavigationEntry, link_to_node, render_message, render_page};
 use crate::urls::{encode_query_value, node_url};
 
 /// Returns the status code of a kind of failure.
@@ -25,30 +26,58 @@ pub(crate) fn status_of_kind(kind: FailureKind) -> StatusCode {
     }
 }
 
-/// A failure as a page, with a link back.
-pub(crate) struct Refusal(Failure, Option<String>);
+/// A failure as a page, with the ways on.
+pub(crate) struct Refusal {
+    failure: Failure,
+    back: Option<String>,
+    /// Where the change is shown that a conflict is about.
+    changed: Option<String>,
+}
 
 impl Refusal {
     /// Wraps a failure of an action that was started on the page at `back`.
     pub(crate) fn on(back: String) -> impl FnOnce(Failure) -> Self {
-        move |failure| Self(failure, Some(back))
+        Self::with_change(back, None)
+    }
+
+    /// Like [`Self::on`], for a form about a version: a conflict leads to the change since.
+    pub(crate) fn with_change(
+        back: String,
+        changed: Option<String>,
+    ) -> impl FnOnce(Failure) -> Self {
+        move |failure| Self {
+            changed: changed.filter(|_| failure.kind == FailureKind::Conflict),
+            failure,
+            back: Some(back),
+        }
     }
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self(failure, None)
+        Self {
+            failure,
+            back: None,
+            changed: None,
+        }
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let Self(failure, back) = self;
+        let Self {
+            failure,
+            back,
+            changed,
+        } = self;
         // The same message and steps as in the terminal, with names as code.
         let content = html! {
             section.notice.refused role="alert" {
                 h1 { (heading(failure.kind)) }
-                (render_failure(&failure))
+                @if let Some(changed) = &changed {
+                    p { "The text is no longer the one that you decided about, so nothing was decided." }
+                    p { (render_link_button(ButtonKind::Primary, "See what changed, and decide", changed)) }
+                } @else { (render_failure(&failure)) }
                 p { a href=(back.as_deref().unwrap_or("/")) { "Go back" } }
             }
         };
@@ -63,11 +92,24 @@ impl IntoResponse for Refusal {
 /// Renders the message of a failure with its next steps.
 pub(crate) fn render_failure(failure: &Failure) -> Markup {
     html! {
-        p { (render_message(&failure.message)) }
+        p { (render_suggestions(&failure.message)) }
         @if !failure.next_steps.is_empty() {
             h2 { "What to do next" }
             ul { @for step in &failure.next_steps { li { (render_next_step(step)) } } }
         }
+    }
+}
+
+/// Renders a message; the plans it suggests are links.
+fn render_suggestions(message: &str) -> Markup {
+    match message.split_once("did you mean ") {
+        Some((problem, suggested)) if problem.starts_with("no node") => html! {
+            (render_message(problem)) "did you mean "
+            @for (index, part) in suggested.split('`').enumerate() {
+                @if index % 2 == 1 { (link_to_node(part)) } @else { (part) }
+            }
+        },
+        _ => render_message(message),
     }
 }
 

@@ -5,6 +5,12 @@ pub(crate) fn node_url(path: &str) -> String {
     format!("/nodes/{}", encode_path(path))
 }
 
+/// Returns the URL of the change of a node's text since a version.
+pub(crate) fn change_url(path: &str, version: &str) -> String {
+    let page = with_query(&node_url(path), &[("version", version)]);
+    format!("{page}#versions")
+}
+
 /// Returns the URL of the page that edits the text of a node.
 pub(crate) fn edit_url(path: &str) -> String {
     format!("/edit/{}", encode_path(path))

@@ -400,7 +400,7 @@ fn render_item(
                 h2.title dir="auto" { (item.plan.display_name()) }
                 p.about {
                     (render_status(item.status)) " " span.quiet { (item.entity_type) " · " (render_time(item.since)) } " "
-                    a href=(urls::node_url(&item.plan.path)) { "Open its page" }
+                    a.on-page href=(urls::node_url(&item.plan.path)) { "Open its page" }
                 }
                 (node::render_work(&page.family))
             }
