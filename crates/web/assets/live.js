@@ -42,6 +42,10 @@ if (address.searchParams.has("done")) {
   history.replaceState(history.state, "", address);
 }
 
+// The answer to a form has the form's address, which cannot be read again: the page names its own.
+const own = /** @type {HTMLElement | null} */ (document.querySelector("[data-address]"));
+if (own && location.pathname.startsWith("/do/")) history.replaceState(history.state, "", own.dataset.address);
+
 /** Whether somebody is in the middle of writing or deciding there. */
 function isInUse(/** @type {Element} */ section) {
   if (section.querySelector(":popover-open")) return true;
@@ -110,7 +114,18 @@ function offerNews(/** @type {Document} */ fresh) {
   document.querySelector(".inbox, form.editor")?.before(pill);
 }
 
+/** Says above everything what is wrong, until the server answers again. */
+export function showBanner(/** @type {string} */ text) {
+  const shown = document.querySelector(".banner");
+  const banner = shown ?? document.createElement("p");
+  banner.className = "banner";
+  banner.setAttribute("role", "alert");
+  banner.textContent = text;
+  if (!shown) document.querySelector("header.top")?.after(banner);
+}
+
 async function refresh() {
+  if (location.pathname.startsWith("/do/")) return;
   const answer = await fetch(location.href, { headers: { accept: "text/html" } });
   if (!answer.ok) return;
   showPage(parsePage(await answer.text()));

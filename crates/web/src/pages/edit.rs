@@ -215,7 +215,7 @@ impl Editor<'_> {
         let node = &self.found.plan.plan.node;
         let version = self.replaced_version();
         html! {
-            form.editor #editor action="/do/edit" method="post" data-pull=(version) {
+            form.editor #editor action="/do/edit" method="post" data-pull=(version) data-address=(urls::edit_url(&node.path)) {
                 input type="hidden" name="node" value=(node.path);
                 input type="hidden" name="version" value=(version);
                 div.panes {
