@@ -3,6 +3,7 @@ import "./comment.js";
 import "./editor.js";
 import "./live.js";
 import "./review.js";
+import "./sending.js";
 import "./tree.js";
 import "./board.js";
 import "./palette.js";

@@ -39,7 +39,9 @@ export function restoreDrafts() {
 document.addEventListener("input", ({ target }) => {
   if (target instanceof HTMLTextAreaElement && !isPlanText(target)) sessionStorage.setItem(placeOf(target), target.value);
 });
-document.addEventListener("submit", ({ target }) => {
+// Of the window, which hears of it last: one that was held back is not sent.
+addEventListener("submit", ({ target, defaultPrevented }) => {
+  if (defaultPrevented) return;
   const fields = target instanceof HTMLFormElement ? [...target.querySelectorAll("textarea")] : [];
   sessionStorage.setItem(SENT, fields.map(placeOf).join("\n"));
 });

@@ -229,13 +229,9 @@ class Live extends HTMLElement {
   /** Says above everything that the page is no longer current, and what to do. */
   #say(/** @type {boolean} */ isSignedOut) {
     if (document.querySelector(".banner")) return;
-    const banner = document.createElement("p");
-    banner.className = "banner";
-    banner.setAttribute("role", "alert");
-    banner.textContent = isSignedOut
+    showBanner(isSignedOut
       ? "This browser is signed out, or the server refuses it. Open the address that tl serve prints; what you typed here is kept in this tab."
-      : "The server does not answer, so this page may be out of date. It continues by itself when tl serve runs again; what you typed is kept.";
-    document.querySelector("header.top")?.after(banner);
+      : "The server does not answer, so this page may be out of date. It continues by itself when tl serve runs again; what you typed is kept.");
   }
 }
 

@@ -47,6 +47,7 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "live.js" JS,
     "notify.js" JS,
     "review.js" JS,
+    "sending.js" JS,
     "times.js" JS,
     "tree.js" JS,
     "board.js" JS,

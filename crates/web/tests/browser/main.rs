@@ -558,6 +558,9 @@ fn a_restart_signs_nobody_out_and_keeps_what_was_typed() {
         drop(server);
         browser.sees(".banner", "The server does not answer").await;
         browser.picture(&pictures().join("offline.png")).await;
+        // The browser's error page would take the tab away.
+        browser.click("#add-comment .primary").await;
+        browser.sees(".banner", "Not sent").await;
         let again = ["--json", "serve", "--port", &port];
         let server = Server::started_by(project.command(&again));
         browser.sees("tl-live", "live").await;
