@@ -1,4 +1,6 @@
 // What the browser adds to pages that work without it: live updates, kept drafts, keys, and a tree of any length.
+// First: it decides whether a key or a form concerns the others.
+import "./menus.js";
 import "./comment.js";
 import "./editor.js";
 import "./live.js";

@@ -45,6 +45,7 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "editor.js" JS,
     "keys.js" JS,
     "live.js" JS,
+    "menus.js" JS,
     "notify.js" JS,
     "review.js" JS,
     "sending.js" JS,

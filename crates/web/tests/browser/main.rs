@@ -586,6 +586,28 @@ fn a_restart_signs_nobody_out_and_keeps_what_was_typed() {
 }
 
 #[test]
+fn a_menu_closes_on_escape_and_when_another_opens() {
+    let project = story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, SCENE).await;
+        browser.sees("tl-live", "live").await;
+        let open = "return [...document.querySelectorAll('.menu[open]')].map((one) => one.className).join()";
+        browser.click(".exports > summary").await;
+        browser.until_script_gives(open, "menu exports").await;
+        browser.click(".themes > summary").await;
+        browser.until_script_gives(open, "menu themes").await;
+        browser.click("h1").await;
+        browser.until_script_gives(open, "").await;
+        browser.click(".more > summary").await;
+        let escape = Key::Escape.to_string();
+        browser.type_into(".more > summary", &escape).await;
+        browser.until_script_gives(open, "").await;
+    });
+}
+
+#[test]
 fn a_plan_shows_titles_and_what_was_opened_stays_open() {
     let project = story();
     project.write(
