@@ -14,6 +14,14 @@ class Board extends HTMLElement {
     this.addEventListener("dragover", (event) => this.#over(event));
     this.addEventListener("drop", (event) => this.#drop(event));
     this.addEventListener("keydown", (event) => this.#key(event));
+    // On a fresh page nothing has the focus: an arrow key begins at the first card.
+    document.addEventListener("keydown", (event) => {
+      if (document.activeElement !== document.body || event.defaultPrevented || !event.key.startsWith("Arrow")) return;
+      const first = this.querySelector(".board-card .name");
+      if (!(first instanceof HTMLElement)) return;
+      first.focus();
+      event.preventDefault();
+    });
     this.addEventListener("submit", (event) => {
       if (!(event.target instanceof HTMLFormElement)) return;
       event.preventDefault();

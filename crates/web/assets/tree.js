@@ -33,6 +33,12 @@ class Tree extends HTMLElement {
     this.addEventListener("scroll", () => this.#show(), { passive: true });
     this.addEventListener("tl-changed", () => this.#again(false));
     this.addEventListener("keydown", (event) => this.#key(event));
+    // On a fresh page nothing has the focus: an arrow key begins at the first row.
+    document.addEventListener("keydown", (event) => {
+      if (document.activeElement !== document.body || event.defaultPrevented || !event.key.startsWith("Arrow")) return;
+      this.#focus(this.#first() === 0 ? 0 : Math.ceil(this.scrollTop / this.#height)).catch(() => {});
+      event.preventDefault();
+    });
     this.addEventListener("focusin", (event) => this.#note(event));
     this.addEventListener("click", (event) => this.#click(event));
     this.#listenToDrags();
