@@ -1,6 +1,7 @@
 // <tl-board>: cards that are dragged, or moved by keys. Each move sends the form in the card's menu; what is refused is shown.
 
 import { parsePage, showPage, showToast } from "./live.js";
+import { sayNotSent } from "./sending.js";
 
 /** @typedef {{ card: HTMLElement, cell: HTMLElement }} Spot */
 
@@ -130,7 +131,7 @@ class Board extends HTMLElement {
   }
 
   /** Opens the menu of a card where its reason is typed; without one it is sent as well. */
-  #askReason(/** @type {HTMLFormElement} */ form) {
+  #askReason(/** @type {HTMLFormElement} */ form, question = "Why is it blocked? Enter moves it.") {
     const menu = /** @type {HTMLDetailsElement | null} */ (form.closest("details"));
     const reason = form.querySelector("input[name=reason]");
     if (!menu || !(reason instanceof HTMLInputElement)) return;
@@ -144,21 +145,22 @@ class Board extends HTMLElement {
       /** @type {HTMLElement | null | undefined} */ (menu.closest(".board-card")?.querySelector(".name"))?.focus();
     });
     const said = document.getElementById("board-said");
-    if (said) said.textContent = "Why is it blocked? Enter moves it.";
+    if (said) said.textContent = question;
   }
 
   async #send(/** @type {HTMLFormElement} */ form) {
     const card = /** @type {HTMLElement | null} */ (form.closest(".board-card"));
     const { name, path } = card?.dataset ?? {};
     const data = new URLSearchParams([...new FormData(form)].map(([key, value]) => [key, String(value)]));
-    const answer = await fetch(form.action, { method: "POST", body: data });
-    const page = parsePage(await answer.text());
-    if (!answer.ok) {
+    const answer = await fetch(form.action, { method: "POST", body: data }).catch(() => null);
+    if (!answer?.ok) {
       // The card is where it was: the select must not say otherwise.
       form.reset();
-      this.#refuse(page);
+      if (answer) this.#refuse(parsePage(await answer.text()), form, data.get("to") ?? "");
+      else sayNotSent();
       return;
     }
+    const page = parsePage(await answer.text());
     const said = document.getElementById("board-said");
     if (said) said.textContent = `${name} is in ${data.get("to")}.`;
     showPage(page);
@@ -167,8 +169,8 @@ class Board extends HTMLElement {
     if (moved instanceof HTMLElement) moved.focus();
   }
 
-  /** Shows why a move was refused, and what to do. */
-  #refuse(/** @type {Document} */ page) {
+  /** Shows why a move was refused, and what to do: a phase can be skipped with a reason. */
+  #refuse(/** @type {Document} */ page, /** @type {HTMLFormElement} */ form, /** @type {string} */ column) {
     const why = page.querySelector("main > *, .notice");
     const dialog = document.createElement("dialog");
     dialog.className = "refused-move";
@@ -176,7 +178,19 @@ class Board extends HTMLElement {
     close.textContent = "Close";
     close.addEventListener("click", () => dialog.close());
     why?.querySelector("p:last-child")?.remove();
-    dialog.append(...(why ? [document.adoptNode(why)] : ["The server refused this."]), close);
+    const explain = document.createElement("button");
+    explain.className = "primary";
+    explain.textContent = "Move it with a reason";
+    explain.addEventListener("click", () => {
+      dialog.close();
+      const field = /** @type {HTMLSelectElement | null} */ (form.querySelector("select[name=to]"));
+      if (field) field.value = column;
+      this.#askReason(form, "Why is a phase skipped? Enter moves it.");
+    });
+    const buttons = document.createElement("div");
+    buttons.className = "buttons";
+    buttons.append(...(form.action.endsWith("/do/phase") ? [explain] : []), close);
+    dialog.append(...(why ? [document.adoptNode(why)] : ["The server refused this."]), buttons);
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();

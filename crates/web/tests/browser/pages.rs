@@ -106,7 +106,7 @@ fn a_card_is_moved_by_keys_by_dragging_and_by_its_menu() {
         browser.sees("dialog[open]", "005").await;
         browser.picture(&pictures().join("board-refused.png")).await;
         assert_eq!(browser.violations().await, Value::Array(Vec::new()));
-        browser.click("dialog[open] > button").await;
+        browser.click("dialog[open] button:last-child").await;
         assert_eq!(column_of(&browser, intake).await, "intake");
     });
     let ticket = project.json(&["show", "001a"]);
