@@ -67,10 +67,19 @@ function setUpSwitch() {
     button.textContent = isOn() ? "Stop notifying in this browser" : "Notify in this browser";
     said.textContent = Notification.permission === "denied" ? "The browser does not allow notifications of this page: allow them beside its address." : isOn() ? "On: this tab tells you while it is open in the background." : "Off.";
   };
+  const sayUnanswered = () => {
+    if (Notification.permission === "default") said.textContent = "Off: the browser did not give permission. Allow notifications of this page beside its address.";
+  };
   button.addEventListener("click", async () => {
-    if (isOn()) localStorage.removeItem(CHOSEN);
-    else if ((await Notification.requestPermission()) === "granted") localStorage.setItem(CHOSEN, "yes");
+    const wasOn = isOn();
+    if (wasOn) localStorage.removeItem(CHOSEN);
+    // Until it is answered nothing else on the page says what happens.
+    else {
+      said.textContent = "The browser asks for permission beside the address.";
+      if ((await Notification.requestPermission()) === "granted") localStorage.setItem(CHOSEN, "yes");
+    }
     render();
+    if (!wasOn) sayUnanswered();
     notifyOfNews().catch(() => {});
   });
   render();
