@@ -27,7 +27,7 @@ function listActions(/** @type {string} */ text) {
     label: (link.closest(".themes") ? "Theme: " : "Open ") + (link.firstChild?.textContent ?? "").trim(),
     note: "", address: link.href, group: "Actions",
   }));
-  for (const [label, address] of [["Open the outline", "/outline"], ["Open words and targets", "/stats"], ["Open settings", "/settings"], ["Decide about everything", "/decide"], ["New plan", "/new"]]) {
+  for (const [label, address] of [["Open the outline", "/outline"], ["Open stats: words and targets", "/stats"], ["Open now: counts and ready work", "/now"], ["Open settings", "/settings"], ["Undo: open the timeline", "/timeline"], ["Move or reshape a plan: open the tree", "/tree"], ["Decide about everything", "/decide"], ["New plan", "/new"]]) {
     found.push({ label, note: "", address, group: "Actions" });
   }
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".plan-actions .menu a"))) {
@@ -35,7 +35,15 @@ function listActions(/** @type {string} */ text) {
   }
   // What can be done on this page comes first: its buttons and links with a key.
   found.unshift(...listKeyed().map(({ element, key, label }) => ({ label, note: key, address: "", group: "On this page", press: element })));
-  return found.filter((one) => one.label.toLowerCase().includes(wanted));
+  // Names are unique here: the same page is in the header and among the others.
+  const matching = found.filter((one, at) => one.label.toLowerCase().includes(wanted) && found.findIndex((other) => other.label === one.label) === at);
+  return matching.sort((one, other) => rankOf(one.label, wanted) - rankOf(other.label, wanted));
+}
+
+/** How well a label has the words: those that begin with them first. */
+function rankOf(/** @type {string} */ label, /** @type {string} */ wanted) {
+  const text = label.toLowerCase();
+  return text.startsWith(wanted) ? 0 : text.includes(` ${wanted}`) ? 1 : 2;
 }
 
 async function fetchJson(/** @type {string} */ address) {
@@ -105,8 +113,10 @@ class Palette {
     }
     await new Promise((done) => { setTimeout(done, WAIT); });
     if (turn !== this.#turn) return;
-    const found = await findChoices(text);
-    if (turn === this.#turn) this.#show([...found, ...actions]);
+    // Punctuation alone is no search.
+    const found = /[\p{L}\p{N}]/u.test(text) ? await findChoices(text) : [];
+    // What can be done here is short and named by these words; the log has them in every other line.
+    if (turn === this.#turn) this.#show([...actions, ...found]);
   }
 
   #show(/** @type {Choice[]} */ choices) {
