@@ -63,7 +63,13 @@ impl WaitArgs {
                 if let Some(quote) = &said.quote {
                     app.ui.print_line(format!("  > {quote}"));
                 }
-                app.ui.print_line(format!("  {}: {}", said.by, said.text));
+                // A list in Markdown is a list on the screen too.
+                let mut lines = said.text.lines();
+                let first = lines.next().unwrap_or_default();
+                app.ui.print_line(format!("  {}: {first}", said.by));
+                for line in lines {
+                    app.ui.print_line(format!("    {line}"));
+                }
             }
             for decided in &view.reviews {
                 app.ui
