@@ -447,7 +447,7 @@ impl Frame<'_> {
                     input type="hidden" name="operation" value=(one.operation);
                     // The redirect after the undo appends its own report; the address must not have
                     // two.
-                    input type="hidden" name="back" value=(urls::without_report(self.address()));
+                    input type="hidden" name="back" value=(self.page_after_undo(one));
                     button type="submit" data-key="u" aria-keyshortcuts="u" {
                         @if one.verb == Verb::Undo { "Redo" } @else { "Undo" }
                         span.hidden { " operation " (one.operation) }
@@ -465,6 +465,17 @@ impl Frame<'_> {
             @if let Some(one) = &self.recorded { (self.titles.render_summary(one)) }
         };
         render_toast(text, &about, &actions)
+    }
+
+    /// Returns the page after an undo: in the inbox, the plan that comes back is open again.
+    fn page_after_undo(&self, undone: &OperationView) -> String {
+        let here = urls::without_report(self.address());
+        match self.titles.subject_of(undone) {
+            Some(plan) if self.page.place == NavigationEntry::Inbox && self.uri.path() == "/" => {
+                urls::inbox_url(plan)
+            }
+            _ => here,
+        }
     }
 
     /// Renders the links that export this page.

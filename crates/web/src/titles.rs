@@ -76,6 +76,16 @@ impl LogTitles {
         Self(found.collect())
     }
 
+    /// Returns the plan that an operation is about: the first one that its summary names.
+    pub(crate) fn subject_of<'o>(&self, operation: &'o OperationView) -> Option<&'o str> {
+        let titles = self.0.get(&operation.operation)?;
+        let words = operation.summary.split([' ', '`']);
+        let names = words.map(|word| split_name(word).1);
+        names
+            .into_iter()
+            .find(|name| titles.title_of(name).is_some())
+    }
+
     /// Renders the summary of an operation.
     pub(crate) fn render_summary(&self, operation: &OperationView) -> Markup {
         match self.0.get(&operation.operation) {
