@@ -390,7 +390,8 @@ impl Frame<'_> {
                 }
                 nav aria-label="Pages" {
                     @for (other, address, name) in self.list_pages() {
-                        a href=(address) aria-current=[(*other == self.page.place).then_some("page")] {
+                        @let keys = (*other == NavigationEntry::Search).then_some("Ctrl K: search and jump from any page");
+                        a href=(address) title=[keys] aria-current=[(*other == self.page.place).then_some("page")] {
                             (name)
                             @if *other == NavigationEntry::Inbox && self.count() > 0 {
                                 " " span #pending { (render_badge(self.count(), "wait for a decision")) }

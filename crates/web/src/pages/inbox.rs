@@ -529,6 +529,7 @@ fn render_keys() -> Markup {
         ("C", "comment; with marked words, at that place"),
         ("B", "decide all plans of the group"),
         ("U", "undo what was just done"),
+        ("Ctrl K", "search and jump"),
         ("Esc", "close, or go back one level"),
         ("?", "this list"),
     ];
