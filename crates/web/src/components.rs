@@ -42,7 +42,8 @@ pub(crate) fn render_submit(kind: ButtonKind, label: &str, key: Option<char>) ->
 
 /// Renders a link that looks like a button.
 pub(crate) fn render_link_button(kind: ButtonKind, label: &str, address: &str) -> Markup {
-    html! { a.button class=[kind.class()] href=(address) { (label) } }
+    let class = ["button", kind.class().unwrap_or_default()].join(" ");
+    html! { a class=(class.trim_end()) href=(address) { (label) } }
 }
 
 /// Renders the button that opens the dialog with this id.

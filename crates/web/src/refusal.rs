@@ -75,7 +75,7 @@ impl IntoResponse for Refusal {
             section.notice.refused role="alert" {
                 h1 { (heading(failure.kind)) }
                 @if let Some(changed) = &changed {
-                    p { "The text is no longer the one that you decided about, so nothing was decided." }
+                    p { "It is no longer what you decided about, so nothing was decided: " (render_message(&failure.message)) "." }
                     p { (render_link_button(ButtonKind::Primary, "See what changed, and decide", changed)) }
                 } @else { (render_failure(&failure)) }
                 p { a href=(back.as_deref().unwrap_or("/")) { "Go back" } }

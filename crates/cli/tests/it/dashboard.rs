@@ -774,7 +774,7 @@ fn a_batch_decides_about_exactly_the_texts_on_the_page() {
     let done = browser.post("/do/approve-plans", &form);
     let location = done.header("location").unwrap_or_default();
     assert!(
-        done.status == 303 && location.starts_with("/decide?done=approved&operation="),
+        done.status == 303 && location.starts_with("/decide?done=all-approved&operation="),
         "{location}"
     );
     assert_eq!(statuses(), ["approved", "approved", "approved"]);
