@@ -10,7 +10,7 @@ use domain::ports::{Snapshot, Transaction};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::{record_sightings, select_stamps};
+use crate::observe::record_sightings;
 use crate::scan::{FIRST_PLACEHOLDER_ID, ScanScope, save_seen_head, scan_plan_files};
 use crate::working_copy::is_state_shared;
 
@@ -95,7 +95,7 @@ fn record_slice(
     let operation = record_sightings(ctx, tx, &seen, Verb::Observe)?;
     let recorded = operation.map(|id| tx.load_operation(id)).transpose()?;
     let facts = recorded.flatten().map(|operation| operation.facts);
-    let stamps = select_stamps(&seen, facts.as_deref(), first_new);
+    let stamps = seen.recorded_stamps(facts.as_deref(), first_new);
     tx.save_file_stamps(&stamps)?;
     save_seen_head(ctx, tx, false)?;
     let NodeId(next) = tx.next_node_id()?;

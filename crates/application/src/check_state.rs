@@ -153,7 +153,7 @@ fn find_unproved_completions(
             ),
             next_steps: vec![
                 format!("tl progress {path} active   # to do it here"),
-                format!("tl evidence propose {path}   # a proof that everybody can run"),
+                format!("tl evidence propose {path}   # a proof that runs on all machines"),
             ],
             node: Some(path),
         })

@@ -4,14 +4,13 @@
 //! recorded (read-only disk, unreachable server), it is reported as a notice and the recorded state
 //! is shown.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::observation::{ObservedFile, OwningNode, facts_from_observations};
 use domain::operation::Verb;
-use domain::ports::{FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
+use domain::ports::{NewOperation, Snapshot, StoreFault, Transaction};
 use domain::tree::Tree;
 
 use crate::build_state::finish_build;
@@ -542,7 +541,7 @@ fn record_scanned(
     let facts = operation
         .as_ref()
         .map(|operation| operation.facts.as_slice());
-    let stamps = select_stamps(&seen, facts, first_new);
+    let stamps = seen.recorded_stamps(facts, first_new);
     let completed = facts.map(list_completed).unwrap_or_default();
     let operation = operation
         .map(|operation| record_built(ctx, tx, operation, Verb::Observe))
@@ -559,31 +558,6 @@ fn record_scanned(
         finish_build(ctx, tx)?;
     }
     Ok(operation)
-}
-
-/// Returns the stamps of the nodes that exist after an operation: a sighting does not always become
-/// a node, and the stamp of one that was not added would reference nothing.
-pub(crate) fn select_stamps(
-    seen: &ScanResult,
-    facts: Option<&[Fact]>,
-    first_new: NodeId,
-) -> Vec<(NodeId, FileStamp, VersionHash)> {
-    let Some(facts) = facts else {
-        return seen.stamps.clone();
-    };
-    let (mut added, mut removed) = (HashSet::new(), HashSet::new());
-    for fact in facts {
-        match fact {
-            Fact::NodeAdded { node } => added.insert(node.id),
-            Fact::NodeRemoved { node } => removed.insert(node.id),
-            _ => continue,
-        };
-    }
-    // Absent nodes are not recorded ones, although they have their ids from before.
-    removed.extend(seen.returned.iter().map(|plan| plan.absent.node.id));
-    let exists = |id: NodeId| added.contains(&id) || (id < first_new && !removed.contains(&id));
-    let stamps = seen.stamps.iter().copied();
-    stamps.filter(|(id, ..)| exists(*id)).collect()
 }
 
 /// Records the effect of planned files as the caller's own operation, before they are written.

@@ -92,7 +92,7 @@ pub(crate) fn push_claim_marks(
     Ok(())
 }
 
-/// Returns the fact that removes what became of a claim, because somebody decided about the node.
+/// Returns the fact that removes what became of a claim, because a user decided about the node.
 pub(crate) fn remove_claim_mark(
     state: &dyn Snapshot,
     node: NodeId,
@@ -121,7 +121,7 @@ pub(crate) fn list_unproved_completions(
         let Some(node) = state.load_node(id)?.filter(is_complete) else {
             continue;
         };
-        // Decided since by somebody: then it rests on that.
+        // Decided since: then it rests on that.
         let keys = vec![load_decision_key(state, &node)?];
         if !DecisionChanges::default()
             .retain_undecided(state, keys)?

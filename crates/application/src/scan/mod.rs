@@ -12,6 +12,7 @@ mod flat_levels;
 mod misplaced;
 mod named_plans;
 mod presence;
+mod recorded_stamps;
 mod scan_cache;
 mod scanner_start;
 mod scope;

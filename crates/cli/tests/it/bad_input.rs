@@ -220,7 +220,7 @@ fn a_misplaced_scene_is_told_and_not_taken() {
     project.write(path, "# Lost\n");
     let output = project.ok(&["tree"]);
     assert!(
-        output.stderr.contains(path) && output.stderr.contains("does not belong to this parent"),
+        output.stderr.contains(path) && output.stderr.contains("scene-0107-blueprint.md"),
         "{}",
         output.stderr
     );
