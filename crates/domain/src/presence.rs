@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::duplicate_ids::id_of_alias;
 use crate::fact::Fact;
 use crate::ids::{CanonicalHash, NodeId};
 use crate::node::Node;
@@ -89,6 +90,40 @@ pub struct PlanIdentity {
     pub level: String,
     pub alias: String,
     pub canonical: Option<CanonicalHash>,
+}
+
+/// Returns the text of a plan in which its own id, and the number in its heading, do not count: a renumbered plan is
+/// the same one.
+#[must_use]
+pub fn text_without_own_name(text: &str, alias: &str) -> String {
+    let own = id_of_alias(alias);
+    let own_number = own.rsplit(|c: char| !c.is_ascii_digit()).next();
+    let own_number = own_number.unwrap_or_default().trim_start_matches('0');
+    let is_part_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let mut nameless = String::with_capacity(text.len());
+    let mut has_heading = false;
+    for line in text.split_inclusive('\n') {
+        let is_heading = !has_heading && line.starts_with("# ");
+        has_heading |= is_heading;
+        let mut rest = line;
+        while !rest.is_empty() {
+            let end = rest.find(|c| !is_part_of_name(c)).unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            let is_number = is_heading
+                && !own_number.is_empty()
+                && word.bytes().all(|byte| byte.is_ascii_digit())
+                && word.trim_start_matches('0') == own_number;
+            if word == own || is_number {
+                nameless.push('\u{0}');
+            } else {
+                nameless.push_str(word);
+            }
+            let next = after.chars().next();
+            nameless.extend(next);
+            rest = &after[next.map_or(0, char::len_utf8)..];
+        }
+    }
+    nameless
 }
 
 /// Result of [`match_moved_plans`].
@@ -267,4 +302,24 @@ pub fn is_similar_text(older: &str, newer: &str) -> bool {
         .sum();
     // Both sides are in `total`: half of either text is a quarter of it.
     total > 0 && shared * 4 >= total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renumbered_plan_has_the_same_text_without_its_name() {
+        let ticket = |id: &str| {
+            format!("---\nid: {id}\nneeds: ['0021']\n---\n# {id} Speed\n\nAs {id}, 0{id}.\n")
+        };
+        let without =
+            |id: &str| text_without_own_name(&ticket(id), id).replace(&format!("0{id}"), "");
+        assert_eq!(without("002"), without("009"));
+        let chapter = |number: &str| format!("# Chapter {number}: the 12 storms\n\nPart 12.\n");
+        let without = |number: &str, alias: &str| text_without_own_name(&chapter(number), alias);
+        assert_eq!(without("2", "chapter-02"), without("5", "chapter-05"));
+        assert_ne!(without("2", "chapter-02"), without("5", "chapter-02"));
+        assert_eq!(text_without_own_name("глава 7", "пролог"), "глава 7");
+    }
 }

@@ -12,6 +12,7 @@ use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
 use domain::ports::TrackedState;
 use domain::presence::{
     AbsentNode, PlanIdentity, absent_key, is_similar_text, item_place, match_moved_plans,
+    text_without_own_name,
 };
 use domain::profile::parent_folder;
 use domain::record::{read_record, read_records};
@@ -27,6 +28,8 @@ use crate::failure::Failure;
 const MAX_SINGLE_LOOKUPS: usize = 8;
 /// Maximum number of pairs of texts compared for an offer. Each comparison reads a stored text.
 const MAX_COMPARED_PAIRS: usize = 64;
+/// Maximum number of plans that are read to find those that were renumbered.
+const MAX_READ_IDENTITIES: usize = 32;
 /// Maximum number of offered moves.
 const MAX_OFFERS: usize = 8;
 
@@ -239,7 +242,9 @@ impl<'a> Scanner<'_, 'a> {
                 });
             }
         }
-        let matched = match_moved_plans(&gone, &new);
+        let mut matched = match_moved_plans(&gone, &new);
+        let renumbered = self.match_renumbered(gone, new, &matched.moved, nodes)?;
+        matched.moved.extend(renumbered);
         for (was, now) in &matched.moved {
             let (Some(node), Some(index)) = (nodes.get(was), self.sighting_of(*now)) else {
                 continue;
@@ -270,6 +275,58 @@ impl<'a> Scanner<'_, 'a> {
         self.settle_misfits(misfits, ids);
         let is_new = |(_, now): &(NodeId, NodeId)| self.sighting_of(*now).is_some();
         Ok(matched.ambiguous.into_iter().filter(is_new).collect())
+    }
+
+    /// Matches the plans that are left by texts in which their own names do not count: one that was renumbered
+    /// elsewhere names itself differently.
+    fn match_renumbered(
+        &self,
+        mut gone: Vec<PlanIdentity>,
+        mut new: Vec<PlanIdentity>,
+        moved: &[(NodeId, NodeId)],
+        nodes: &NodesById<'_>,
+    ) -> Result<Vec<(NodeId, NodeId)>, Failure> {
+        gone.retain(|one| moved.iter().all(|(was, _)| *was != one.id));
+        new.retain(|one| moved.iter().all(|(_, now)| *now != one.id));
+        // Every one of them is read: after the checkout of another branch there may be thousands.
+        if gone.is_empty() || new.is_empty() || gone.len() + new.len() > MAX_READ_IDENTITIES {
+            return Ok(Vec::new());
+        }
+        for one in &mut gone {
+            let node = nodes.get(&one.id).filter(|node| node.path.is_some());
+            if let Some(version) = node.and_then(|node| node.content.version_hash()) {
+                one.canonical = self.hash_without_name(version, &one.alias)?;
+            }
+        }
+        for one in &mut new {
+            let index = self.sighting_of(one.id);
+            let sighting = index.and_then(|index| self.survey.sightings.get(index));
+            if let Some(ObservedFile { place, found }) = sighting
+                && let OwningNode::New(NewNode { path: Some(_), .. }) = place
+                && let ObservedContent::Text { version, .. } = found
+            {
+                one.canonical = self.hash_without_name(*version, &one.alias)?;
+            }
+        }
+        Ok(match_moved_plans(&gone, &new).moved)
+    }
+
+    fn hash_without_name(
+        &self,
+        version: VersionHash,
+        alias: &str,
+    ) -> Result<Option<CanonicalHash>, Failure> {
+        let text = self.text_of_version(version)?;
+        Ok(text.map(|text| compute_hashes(&text_without_own_name(&text, alias)).1))
+    }
+
+    /// Returns the text of a version that this scan read or that is stored.
+    fn text_of_version(&self, version: VersionHash) -> Result<Option<String>, Failure> {
+        let is_it = |text: &&String| VersionHash::of_bytes(text.as_bytes()) == version;
+        Ok(match self.survey.texts.iter().find(is_it) {
+            Some(text) => Some(text.clone()),
+            None => self.state.load_text(version)?,
+        })
     }
 
     /// Reads the files whose aliases name another parent, as new plans for the time of the matching.
@@ -318,11 +375,7 @@ impl<'a> Scanner<'_, 'a> {
     /// Returns a hash of what an item of a file says below its title: with another title it is the same
     /// item. `None` if it says nothing there.
     fn hash_item_body(&self, version: VersionHash) -> Result<Option<CanonicalHash>, Failure> {
-        let is_it = |text: &&String| VersionHash::of_bytes(text.as_bytes()) == version;
-        let text = match self.survey.texts.iter().find(is_it) {
-            Some(text) => Some(text.clone()),
-            None => self.state.load_text(version)?,
-        };
+        let text = self.text_of_version(version)?;
         let body = text.as_deref().map(scenario_body).unwrap_or_default();
         Ok((!body.is_empty()).then(|| compute_hashes(body).1))
     }

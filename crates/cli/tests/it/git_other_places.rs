@@ -1,5 +1,6 @@
 //! Decisions that are on another branch, in a stash or gone: never lost, never invented.
 
+use crate::as_session;
 use crate::git_decisions::{Copy, adopted_clone, shared_story};
 
 const CHAPTER_2: &str = "acts/act-1/chapters/chapter-02/plan.md";
@@ -196,4 +197,27 @@ fn a_plan_in_the_place_of_another_keeps_its_own_approval() {
             assert_eq!(copy.project.status(node), "approved", "{node} of {name}");
         }
     }
+}
+
+#[test]
+fn a_claim_and_the_history_follow_a_renumbered_ticket() {
+    let ann = Copy {
+        project: testkit::Project::empty(crate::binary()),
+    };
+    ann.git(&["init", "-q"]);
+    ann.git(&["checkout", "-q", "-b", "main"]);
+    ann.project.ok(&["init", "--profile", "tickets"]);
+    ann.project.ok(&["ticket", "new", "First"]);
+    ann.project.ok(&["ticket", "new", "Second"]);
+    ann.commit_all("two tickets");
+    ann.git(&["switch", "-qc", "renumbered"]);
+    ann.project.ok(&["renumber", "002", "009"]);
+    ann.commit_all("renumbered");
+    ann.git(&["switch", "-q", "main"]);
+    as_session(&ann.project, "s1", &["claim", "002"]);
+    ann.git(&["merge", "-q", "renumbered"]);
+    let told = ann.project.ok(&["status"]).stderr;
+    assert!(told.contains("moved: 002 to 009"), "{told}");
+    let held = ann.project.ok(&["claim", "--list"]).stdout;
+    assert!(held.contains("009") && !held.contains("002"), "{held}");
 }
