@@ -254,9 +254,10 @@ impl SessionFileParts {
             String::new(),
         ];
         block.extend(theirs.iter().cloned());
-        let text = theirs.join("\n");
-        // Once: a crash after the write but before the digest was saved would repeat the block.
-        if !section.lines.join("\n").contains(&text) {
+        // Once: a crash after the write but before the digest was saved would repeat the block. By whole lines, because
+        // a short one is a part of many.
+        let mut there = section.lines.windows(theirs.len().max(1));
+        if !there.any(|lines| lines == theirs) {
             section.lines.append(&mut block);
         }
     }

@@ -121,6 +121,15 @@ fn a_drawing_changed_by_hand_moves_to_the_notes_once() {
 }
 
 #[test]
+fn a_short_line_in_the_drawing_is_kept_though_the_notes_have_its_letters() {
+    let file = render(&[], "● Root", None, TEMPLATE_TEXT).replace("● Root", "m");
+    let merged = render(&[], "● Root", Some("● Root"), &file);
+    assert!(merged.lines().any(|line| line == "m"), "{merged}");
+    let again = render(&[], "● Root", Some("● Root"), &merged);
+    assert_eq!(again, merged);
+}
+
+#[test]
 fn entries_that_were_taken_out_come_back_and_two_alike_are_two() {
     let log = [entry(0, "same"), entry(0, "same"), entry(1, "other")];
     let file = render(&log, "", None, TEMPLATE_TEXT);
