@@ -118,9 +118,9 @@ pub fn text_without_own_name(text: &str, alias: &str) -> String {
             } else {
                 nameless.push_str(word);
             }
-            let next = after.chars().next();
-            nameless.extend(next);
-            rest = &after[next.map_or(0, char::len_utf8)..];
+            let mut after = after.chars();
+            nameless.extend(after.next());
+            rest = after.as_str();
         }
     }
     nameless

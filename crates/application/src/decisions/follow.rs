@@ -88,7 +88,8 @@ pub(super) fn follow_moved_plans(
     // that came from elsewhere with its own.
     let taken: BTreeSet<String> = moves.values().map(|to| to.node.clone()).collect();
     moves.retain(|key, _| !places.by_key.contains_key(key) || taken.contains(key));
-    if moves == former {
+    // A renamed plan is judged by the decisions at its new place, also if those came there in another way.
+    if moves == former && renamed.is_empty() {
         return Ok(None);
     }
     let mut known: HashMap<DecisionId, KnownDecision> = HashMap::new();
